@@ -95,7 +95,7 @@ const show = (value) => { document.querySelector('#result').textContent = JSON.s
 </script>`,
 );
 const runtime = join(root, 'wasm/node_modules/onnxruntime-web/dist');
-// Isolated pages have a finer clock.
+// Isolated pages have a clock of higher resolution.
 const server = await serve([work, staged, runtime, join(shared, 'models')], isolation);
 const browser = await launch();
 try {

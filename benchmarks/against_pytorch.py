@@ -9,7 +9,7 @@ points, classes, samples and resolution; and in which layers probust spends its 
 formulations and batch sizes (pytorch_formulations.py), and also the paper's own formulation (pytorch_paper.py). Ratios are
 PyTorch's time divided by probust's.
 
-A full run takes up to 25 minutes, one with --quick about two. Nothing else should run on the machine. Needs PyTorch, onnx and
+A full run takes up to 25 minutes, and one with --quick about two. Nothing else should run on the machine. Needs PyTorch, onnx and
 numpy; with SciPy, the paper's formulation includes the multivariate normal CDF. On Debian:
 
     apt-get install --no-install-recommends python3-torch python3-onnx python3-numpy python3-scipy libopenblas0-openmp
@@ -30,11 +30,11 @@ from pytorch_processes import Failed, Probust, Worker
 
 BUILT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "release", "bin")
 SECTIONS = ["passes", "estimators", "memory", "growth", "profile"]
-ESTIMATED = ["paper_cnn", "resnet18", "cifar10_resnet_2b"]  # estimators also run on those with 100 classes
+ESTIMATED = ["paper_cnn", "resnet18", "cifar10_resnet_2b"]  # estimators are also measured on the networks with 100 classes
 KNOWN = [network.name for network in NETWORKS]
 DEFAULTS = {"threads": "1,2", "rounds": 3, "seconds": 0.8, "budget": 45, "names": ",".join(n.name for n in NETWORKS + HUNDRED)}
 QUICKLY = {"threads": "1", "rounds": 1, "seconds": 0.2, "budget": 10, "names": ",".join(QUICK)}
-SLOW_BLAS = 0.5  # a BLAS is slow below this fraction of the speed of Eigen's product
+SLOW_BLAS = 0.5  # a BLAS counts as slow below this fraction of the speed of Eigen's product
 
 INTRO = [
     """probust and PyTorch run the same ONNX files, and are measured in turn in one run. **Ratios are PyTorch's time divided by
@@ -139,7 +139,7 @@ def main():
     options = parsed()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            program = shutil.copy(options.probust, folder)  # so that a build in the meantime does not change it
+            program = shutil.copy(options.probust, folder)  # so that a build in the meantime does not replace it
             write_page(options, Probust(program, options.sigma, folder), folder)
         except (Failed, OSError) as reason:
             sys.exit(f"against_pytorch.py: {reason}")

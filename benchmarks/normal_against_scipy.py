@@ -4,7 +4,7 @@
 
     normal_against_scipy.py NATIVE [--wasm "NODE MODULE"]
 
-NATIVE is the program probust-normal-bench, MODULE the same loop as WebAssembly (probust-normal-timing.js). Problems are like
+NATIVE is the program probust-normal-bench, and MODULE is the same loop as WebAssembly (probust-normal-timing.js). Problems are like
 those of a classifier: rows of U are differences w_t - w_i of random class vectors, so correlations scatter around 0.5, and z is
 scaled so that p is near the value in CELLS. The true values are computed here, by separation of variables on scrambled Sobol
 points (Genz 1992; Owen 1997) or, if failure is rare, by importance sampling, with far more points than probust or scipy uses.
@@ -25,7 +25,7 @@ import scipy
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal, qmc
 
-# Settings of the code published with Han, Srinivas and Lakkaraju (2024).
+# The settings in the code published with Han, Srinivas and Lakkaraju (2024).
 PAPER = {"maxpts": 10000, "abseps": 1e-4, "releps": 1e-4}
 
 CELLS = [(9, 0.5), (9, 0.9), (9, 0.99), (9, 0.9999), (99, 0.5), (99, 0.9), (99, 0.99), (99, 0.9999)]
@@ -134,7 +134,7 @@ def run_wasm(command, path, tolerance):
 
 
 def run_scipy(U, z):
-    """Returns the seconds that scipy takes, and its p."""
+    """Returns the time that scipy takes, in seconds, and its p."""
     R = U @ U.T
     start = time.process_time()
     p = multivariate_normal.cdf(z, mean=np.zeros(len(z)), cov=R, allow_singular=True, **PAPER)

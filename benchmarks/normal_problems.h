@@ -35,7 +35,7 @@ inline std::vector<Problem> read_problems(const std::string& path) {
   return problems;
 }
 
-/// Computes a problem in the form in which a caller would pass it: by U if the rank is low (d < m), otherwise by R, as for
+/// Computes a problem in the form in which a caller would pass it: as U if the rank is low (d < m), otherwise as R, as for
 /// scipy.
 class Call {
  public:

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 template <class Call>
 double seconds_a_call(const Call& call) {
-  constexpr double kBatch = 0.01;  // seconds
+  constexpr double kBatch = 0.01;  // duration of a batch of calls, in seconds
   int calls = 1;
   std::vector<double> batches;
   while (batches.size() < 7) {

@@ -27,7 +27,7 @@ DATA = {
     "gtsrb32": ("GTSRB", ["gtsrb32-test-open-images.npy", *LABELS]),
     "cifar10": ("CIFAR", ["cifar10-lossless-test-open.bin"]),
 }
-# The networks, with the kind of robust training that their publishers or the names of their files state; empty if none is stated.
+# The networks, with the kind of robust training that their publishers or their file names state; empty if none is stated.
 # Networks with such training are from VNN-COMP 2021 (cifar10_resnet, oval21) and 2022 (sri_resnet_a).
 NETWORKS = {
     "mnistfc_256x2": "",
@@ -50,7 +50,7 @@ NETWORKS = {
 
 
 def preprocessing(record):
-    """Options with which pixels are from 0 to 1, as perturbations require, even if the network expects bytes."""
+    """Options that make pixels range from 0 to 1, as perturbations require, even if the network expects bytes."""
     own = record["preprocess"]
     mean, std = own["mean"], own["std"]
     if not own["divide_by_255"]:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The ways to compute forward passes, margin Jacobians and estimators with PyTorch, of which against_pytorch.py uses the
-fastest.
+"""Ways to compute forward passes, margin Jacobians and estimators with PyTorch. against_pytorch.py uses the fastest of them.
 
-All work on the operators of an ONNX file (tests/support/onnx_in_torch.py). As a deployment would, batch normalisation after a
-convolution is folded into its weights first. "channels last" means that images and convolution weights are stored that way."""
+All of them run the operators of an ONNX file (tests/support/onnx_in_torch.py). As in deployment, batch normalisation after a
+convolution is first folded into its weights. "channels last" means that images and convolution weights are stored that way."""
 import copy
 import os
 import sys
@@ -17,12 +16,13 @@ LAST = ", channels last"
 FORWARDS = ["eager", "eager" + LAST, "frozen", "frozen" + LAST, "fused"]
 JACOBIANS = ["repeated", "repeated" + LAST, "one by one", "one by one" + LAST, "vectorized"]
 COPIES = 5  # the noisy samples of mmse:5
-MOST_NUMBERS = 5e8  # activations at a time; this limits the memory to a few GB
-TOLERANCE = 1e-3  # the largest error of compiled logits, relative to the largest logit
+MOST_NUMBERS = 5e8  # number of activations at a time; this limits the memory to a few GB
+TOLERANCE = 1e-3  # the largest error of the compiled network's logits, relative to the largest logit
 
 
 def concat(attributes, *parts):
-    """Concat for batches: a constant for one example, such as the class token of a vision transformer, is repeated for each."""
+    """Concat for batches: a constant for one example, such as the class token of a vision transformer, is repeated for every
+    example."""
     batch = max(len(part) for part in parts)
     if attributes["axis"] != 0:
         parts = [part.expand(batch, *part.shape[1:]) if len(part) == 1 else part for part in parts]
@@ -80,8 +80,8 @@ def as_it_is(x):
 
 
 def compiled(network, style, example):
-    """Compiles the network for batches with the shape of the example. Raises an error if the result has other logits: that
-    happens with optimize_for_inference of PyTorch 1.13 for a narrow MobileNetV2."""
+    """Compiles the network for batches with the shape of the example. Raises an error if the result computes different logits,
+    which happens with optimize_for_inference of PyTorch 1.13 for a narrow MobileNetV2."""
     if style == "eager":
         return network
     with torch.no_grad():
@@ -115,7 +115,7 @@ def monte_carlo(logits, copies, sigma):
 
 
 def margins(logits, target, rivals):
-    """Margins f_t - f_i, [N, number of rivals]. Rivals are numbered without the target's class."""
+    """Margins f_t - f_i, [N, number of rivals]. Rivals are numbered without the target."""
     rivals = rivals + (rivals >= target).long()
     return logits.gather(1, target) - logits.gather(1, rivals)
 
@@ -153,7 +153,7 @@ def one_by_one(network, place, x, target, classes, _):
 
 
 def vectorized(network, place, x, target, classes, _):
-    """One forward pass, then all backward sweeps at once, by PyTorch's vmap."""
+    """One forward pass, then all backward sweeps at once, with PyTorch's vmap."""
     leaf, g = recorded(network, place, x, target, classes)
     seeds = torch.eye(classes - 1).unsqueeze(1).expand(classes - 1, len(x), classes - 1)
     j, = torch.autograd.grad(g, leaf, seeds, is_grads_batched=True)
@@ -168,7 +168,7 @@ def gram(g, j):
 
 
 def normal_problem(g, j, sigma):
-    """The limits z and correlations R of P(Z <= z) with Z ~ N(0, R), by Lemma 1 and Definition 2 of the paper."""
+    """The limits z and correlations R of P(Z <= z) with Z ~ N(0, R), according to Lemma 1 and Definition 2 of the paper."""
     products = j @ j.transpose(1, 2)
     norms = products.diagonal(dim1=1, dim2=2).clamp_min(1e-30).sqrt()
     return g / (sigma * norms), products / (norms.unsqueeze(1) * norms.unsqueeze(2))
@@ -191,12 +191,12 @@ class Formulations:
         return [name for name in names if self.last is not None or not name.endswith(LAST)]
 
     def fits(self, kind, name, batch):
-        """Whether a batch needs no more than a few GB; a single example is always tried, unless vectorized."""
+        """Whether a batch needs at most a few GB. A single example is always tried, unless the formulation is vectorized."""
         examples = batch * (COPIES if kind == "mmse" else 1) * (self.classes - 1 if name == "vectorized" else 1)
         return (batch == 1 and name != "vectorized") or examples * self.numbers <= MOST_NUMBERS
 
     def points(self, kind, name, count):
-        """Random points for a function of `make`: `count` of them, but one for mc."""
+        """Random points for a function of `make`: `count` points, but only one for mc."""
         x = torch.rand(1 if kind == "mc" else count, *self.shape)
         return channels_last(x) if name.endswith(LAST) else x
 

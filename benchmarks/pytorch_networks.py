@@ -11,7 +11,7 @@ SHARED = os.environ.get("PROBUST_SHARED", os.path.join(os.path.dirname(os.path.a
 
 @dataclasses.dataclass
 class Network:
-    """One ONNX file and how to get it. Targets are ratios: PyTorch's time divided by probust's."""
+    """One ONNX file, and how to obtain it. Targets are ratios: PyTorch's time divided by probust's."""
 
     name: str
     label: str
@@ -22,7 +22,7 @@ class Network:
     options: tuple = ()
     classes: int = 10
     path: str = ""
-    limits: str = ""  # how the time is spent; the page quotes this if a target is missed
+    limits: str = ""  # what takes most of the time; the page quotes this if a target is missed
 
 
 NETWORKS = [

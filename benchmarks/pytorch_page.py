@@ -9,7 +9,7 @@ FLAGS = ["avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd"]
 
 
 class Page:
-    """Prints text as soon as it is added, and each time rewrites the file with all of it."""
+    """Prints text as soon as it is added, and each time rewrites the file with the whole text."""
 
     def __init__(self, path):
         self.path, self.text = path, ""

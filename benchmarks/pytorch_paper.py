@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The estimators of Han, Srinivas and Lakkaraju, "Characterizing Data Point Vulnerability via Average-Case Robustness" (UAI
-2024), as the paper describes their computation. This was written from the paper's text alone, not from its code.
+2024), computed as the paper describes. This was written from the text of the paper alone, not from its code.
 
 What the text specifies:
 - "mc": section 3.1, the share of M noisy samples that are classified as x.
@@ -13,7 +13,7 @@ What the text specifies:
   the UAI version repeats its serial column). Serial handles one sample or point at a time; in Table 1, mmse with n = 5 costs five
   times as much as taylor.
 
-What the text does not specify, and how it is done here: gradients come from one backward sweep per class, in eager mode;
+Choices where the text specifies nothing: gradients come from one backward sweep per class, in eager mode;
 samples of mc need no gradients and record none; a batch is 100 samples of mc, 8 points of taylor, or the 5 samples of mmse; U
 U^T is computed in float64, because SciPy rejects correlations of 100 classes in float32; SciPy is called with the accuracy that
 normal_against_scipy.py uses, which is faster than SciPy's default."""
@@ -26,7 +26,7 @@ from pytorch_formulations import Network
 
 try:
     from scipy.stats import multivariate_normal
-except ImportError:  # then the times of the paper's formulation lack the CDF
+except ImportError:  # the times of the paper's formulation then omit the CDF
     multivariate_normal = None
 
 ACCURACY = {"maxpts": 10000, "abseps": 1e-4, "releps": 1e-4}
@@ -95,10 +95,10 @@ class Paper:
         return normal_cdf(g / COPIES, gradients / COPIES, self.sigma)
 
     def make(self, kind, batched):
-        """Returns a function without arguments, and the number of samples (mc) or points that one call processes."""
+        """Returns a function without arguments, and the number of samples (mc) or points that one call of it processes."""
         count = BATCHES[kind] if batched else 1
         x = torch.rand(count if kind == "taylor" else 1, *self.shape)
-        target = self.predicted(x[:1])  # not timed; points of a batch share it, which does not change the work
+        target = self.predicted(x[:1])  # not timed; all points of a batch share it, which does not change the work
         calls = {"mc": lambda: self.mc(x, target, count), "taylor": lambda: self.taylor(x, target),
                  "mmse": lambda: self.mmse(x, target, COPIES if batched else 1)}
         return calls[kind], count

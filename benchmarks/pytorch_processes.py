@@ -13,12 +13,12 @@ import tempfile
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-MOST_DATA = 16e6  # the most numbers in a file of points
+MOST_DATA = 16e6  # the largest number of values in a file of points
 MOST_SAMPLES = 1e8
 
 
 class Failed(Exception):
-    """A measurement failed; the message is the reason, in one line."""
+    """Raised if a measurement fails; the message is the reason, in one line."""
 
 
 def first_line(text):
@@ -77,7 +77,7 @@ def measured_alone(do, **request):
 
 
 class Probust:
-    """Runs the program probust, with files of points that it reads."""
+    """Runs the program probust, and writes files of points for it to read."""
 
     def __init__(self, program, sigma, folder):
         self.program, self.sigma, self.folder = program, sigma, folder
@@ -123,8 +123,8 @@ class Probust:
 
 
 class Marginal:
-    """Seconds per noisy sample (mc) or point, from the difference in time of two runs of different length, so that the start of
-    the program is not counted."""
+    """Seconds per noisy sample (mc) or point, from the difference between the times of two runs of different lengths, so that the
+    start of the program is not counted."""
 
     def __init__(self, probust, worker, model, shape, kind, threads, seconds):
         most = MOST_SAMPLES if kind == "mc" else max(8 * threads, min(8192, int(MOST_DATA / math.prod(shape))))
@@ -136,7 +136,7 @@ class Marginal:
             count *= 4
             extra = self.run(count) - first
         each = max(extra, 1e-6) / (count - unit) if count > unit else first / unit
-        step = unit if each * unit > 0.3 * seconds else 4 * unit  # fills batches if that does not take long
+        step = unit if each * unit > 0.3 * seconds else 4 * unit  # fills batches unless that takes long
         self.few = step
         self.more = max(step, min(math.ceil(seconds / each / step) * step, int(most) // step * step - step))
 

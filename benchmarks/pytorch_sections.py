@@ -9,15 +9,15 @@ from pytorch_page import duration, goal, judged, spread, three_digits
 from pytorch_processes import Failed, Marginal, Worker, measured_alone
 
 median = statistics.median
-FASTEST_KIND = {"mc": "forward", "taylor": "jacobian", "mmse": "jacobian"}  # the kind that an estimator's formulation is for
+FASTEST_KIND = {"mc": "forward", "taylor": "jacobian", "mmse": "jacobian"}  # whose fastest formulation an estimator uses
 SHOWN = {"mc": "`mc`, per sample", "taylor": "`taylor`", "mmse": "`mmse:5`"}
 SHORT_SEARCH = 0.1  # seconds per formulation for the table of growth
-BATCHED_CALL = 6  # seconds: longer batched calls of the paper's formulation are left out
+BATCHED_CALL = 6  # seconds; longer batched calls of the paper's formulation are omitted
 
 
 @dataclasses.dataclass
 class Session:
-    """The settings and earlier results that all sections use."""
+    """The settings, and the earlier results, that all sections use."""
 
     probust: object
     architectures: str
@@ -51,7 +51,7 @@ class Session:
 
     @staticmethod
     def near(known, kind):
-        """What to try for an estimator: the fastest formulation for its passes, with batch sizes that give the same
+        """The choices to try for an estimator: the fastest formulation for its passes, with batch sizes that result in the same
         number of examples per batch."""
         batch = known["batch"]
         batches = {"mc": [batch], "taylor": [batch], "mmse": sorted({1, max(1, batch // 5), batch})}
@@ -81,7 +81,7 @@ def repeated(measure, most, budget):
 
 
 class Failures:
-    """Collects what could not be measured, for a list below a table."""
+    """Collects failed measurements, for a list below a table."""
 
     def __init__(self, page):
         self.page, self.lines = page, []
@@ -119,7 +119,7 @@ The last columns give PyTorch's fastest formulation and batch size."""
 
 
 def round_of_passes(session, worker, network, threads, chosen):
-    """Measures both sides once: {kind: (seconds of probust, of probust with its default batch size, of PyTorch)}."""
+    """Measures both sides once and returns {kind: (seconds of probust, of probust with its default batch size, of PyTorch)}."""
     bench = session.probust.bench(network.path, threads)
     session.benches[network.name, threads] = bench
     result = {}
@@ -199,7 +199,7 @@ def of_paper(session, worker, kind, threads, batched):
 
 
 def round_of_estimator(session, worker, kind, marginal, best):
-    """Measures all sides once: seconds of probust, of PyTorch's best formulation and of the paper's serial formulation."""
+    """Measures all sides once: the seconds of probust, of PyTorch's best formulation and of the paper's serial formulation."""
     return marginal.measure(), timed(session, worker, kind, best), of_paper(session, worker, kind, marginal.threads, False)
 
 
@@ -260,7 +260,8 @@ def batch_for(items, batch):
 
 
 def whole_task(session, network, kind, items, short_search):
-    """(seconds, MiB) of probust and of PyTorch's best formulation, and that formulation. PyTorch's seconds omit its start."""
+    """(seconds, MiB) of probust and of PyTorch's best formulation, and that formulation. PyTorch's seconds do not include its
+    start."""
     with Worker() as worker:
         prepare(network, session.architectures, worker, session.folder)
         shape = session.load(worker, network, 1)["shape"]
@@ -302,7 +303,8 @@ def memory(session, networks):
 
 
 def growth_series(networks, quick):
-    """A list of series: what grows, and for each of its values (value, network, kind, number of points or samples)."""
+    """A list of series: the quantity that grows and, for each of its values, (value, network, kind, number of points or
+    samples)."""
     cnn = next((network for network in networks if network.name == "paper_cnn"), None)
     series = []
     if cnn:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The process that runs PyTorch for against_pytorch.py. Requests are lines of JSON on stdin, answers are lines of JSON on
-stdout.
+"""The process that runs PyTorch for against_pytorch.py. Requests are lines of JSON on stdin; answers are lines of JSON on stdout.
 
 PyTorch runs in a separate process so that its memory and threads do not disturb the measurements of probust, and so that the
 peak memory of the process is that of one task."""
@@ -17,8 +16,8 @@ import torch
 
 BATCHES = [1, 4, 16, 64, 256, 1024]
 SLOW_CALL = 1.5  # seconds: calls expected to take longer are skipped in a search, as probust bench does
-SLOWER = 1.3  # formulations that are slower than the best by this factor are not tried with larger batches
-NEAR = 1.5  # a search with another number of threads only tries formulations within this factor of the best
+SLOWER = 1.3  # formulations that are slower than the fastest one by this factor are not tried with larger batches
+NEAR = 1.5  # a search with another number of threads tries only formulations within this factor of the fastest one
 
 
 def timed(body):
@@ -29,7 +28,7 @@ def timed(body):
 
 def median_time(body, seconds):
     """Seconds per call: the median of as many calls as fit into `seconds`. The first three calls are not counted, because
-    TorchScript optimizes in the second one; if a call takes long, only the first or none is left out."""
+    TorchScript optimizes in the second one. If a call takes long, only the first one, or none, is omitted."""
     first = timed(body)
     if first > max(SLOW_CALL, seconds):
         return first
@@ -77,7 +76,7 @@ def write_cnn(path, classes):
 
 
 class Worker:
-    """Each public method answers requests with its name."""
+    """Each public method handles the requests that have its name."""
 
     def __init__(self):
         torch.manual_seed(1)
@@ -127,7 +126,7 @@ class Worker:
 
     def search(self, kind, seconds, names=None, batches=None):
         """The fastest formulation and batch size, and the names of formulations that are nearly as fast. Formulations for which
-        this version of PyTorch raises an error are left out."""
+        this version of PyTorch raises an error are omitted."""
         best, last, refused = None, {}, set()
         for batch in batches or BATCHES:
             for name in names or self.model.names(kind):

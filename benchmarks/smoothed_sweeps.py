@@ -4,8 +4,8 @@
 
     smoothed_sweeps.py PROBUST MODEL DATA SIGMAS [OPTION ...]
 
-SIGMAS is a list such as 0.05,0.07,0.1; further options are passed to `probust estimate`. Runs probit:24 separately at every
-scale and with --smooth, for several seeds, and mc:10000 as the truth. Prints the mean absolute errors, their ratio, and the
+SIGMAS is a list such as 0.05,0.07,0.1; further options are passed to `probust estimate`. For several seeds, runs probit:24
+separately at every scale, and with --smooth; uses mc:10000 as the truth. Prints the mean absolute errors, their ratio, and the
 fraction of smoothed 95% intervals that overlap the interval of the truth. """
 
 import csv

@@ -4,7 +4,7 @@
 // program repeats their experiment on the Iris data, with random forests that it trains. `probust reproduce natural` repeats
 // their other experiments.
 //
-// Usage: natural_noise [--check FILE]. Prints a table in Markdown; with --check, tests whether the file contains this table.
+// Usage: natural_noise [--check FILE]. Prints a table in Markdown; with --check, checks that the file contains this table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace {
 
-using namespace probust;  // NOLINT(google-build-using-namespace): a small program over one library
+using namespace probust;  // NOLINT(google-build-using-namespace): a small program that uses one library
 
 constexpr const char* kCopies = "mc:10000";
 constexpr std::int64_t kPerClass = 50, kFeatures = 4;
@@ -43,7 +43,7 @@ Tensor standardized(const Tensor& flowers, std::int64_t first) {
   return z;
 }
 
-// Gaussian noise whose covariance is AᵀA with a random normal A, or the identity, scaled to trace 1.
+// Gaussian noise whose covariance is AᵀA for a random normal A, or the identity; either is scaled to trace 1.
 std::shared_ptr<const NoiseShape> covariance(bool random) {
   NoiseArray C{{kFeatures, kFeatures}, std::vector<double>(kFeatures * kFeatures, 0.0), "covariance"};
   NoiseStream stream(2023, 0, 0, 0);

@@ -47,7 +47,8 @@ MatrixXd equicorrelated(Index m, double rho) {
   return R;
 }
 
-/// Equal correlations rho. Given the common factor, all variables are independent, so one integral remains (trapezoidal rule).
+/// The orthant probability for equal correlations rho. Given the common factor, all variables are independent, so only one
+/// integral remains, which the trapezoidal rule computes.
 double equicorrelated_orthant(Index m, double rho) {
   const double slope = std::sqrt(rho / (1 - rho)), step = 0.01;
   double sum = 0.0;
@@ -58,7 +59,8 @@ double equicorrelated_orthant(Index m, double rho) {
   return sum;
 }
 
-/// The correlations of X_i = (Y_i - Y_{i+1}) / sqrt 2 with independent Y. All X_i are at most 0 if the m + 1 values Y ascend.
+/// The correlations of X_i = (Y_i - Y_{i+1}) / sqrt 2 with independent Y. All X_i are at most 0 if the m + 1 values Y are in
+/// ascending order.
 MatrixXd differences(Index m) {
   MatrixXd R = MatrixXd::Identity(m, m);
   for (Index i = 1; i < m; ++i) R(i, i - 1) = R(i - 1, i) = -0.5;

@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 mkdir -p build
 log=build/quickstart.log
 fail() { tail -n 40 "$log"; exit 1; }
-# Shows Ninja's progress, from lines that begin with @: on a terminal in one line, otherwise with a line for each tenth of the
-# files.
+# Shows Ninja's progress, from lines that begin with @: on a terminal, on a single line; otherwise, with a line for each tenth
+# of the files.
 progress() {
   local line=
   [ ! -t 1 ] || line=1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the WebAssembly package and the explorer, and opens the page on localhost. PORT sets the port (default 4173). --no-open opens
-# no browser; --build only builds. PROBUST_PACKAGE names a package that is already staged.
+# Builds the WebAssembly package and the explorer, and opens the page on localhost. PORT sets the port (default 4173). With
+# --no-open, no browser is opened; with --build, nothing is served. PROBUST_PACKAGE names a package that is already staged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
-# Debian packages and a tarball. build.sh makes them for all instruction sets; `cpack` in a build folder only for that of the
-# build.
+# Debian packages and a tarball. build.sh creates them for all instruction sets; `cpack` in a build folder creates them only for
+# that of the build.
 set(CPACK_PACKAGE_NAME probust)
 set(CPACK_PACKAGE_VENDOR "The probust authors")
 set(CPACK_PACKAGE_CONTACT "The probust authors <probust@localhost>")
@@ -40,7 +40,7 @@ set(CPACK_DEBIAN_MPI_PACKAGE_NAME probust-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS ${own})
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME probust-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS ${own})
-set(CPACK_DEBIAN_CUDA_PACKAGE_SHLIBDEPS OFF)  # NVIDIA's libraries need not be Debian packages
+set(CPACK_DEBIAN_CUDA_PACKAGE_SHLIBDEPS OFF)  # NVIDIA's libraries may be installed in other ways than as Debian packages
 include(CPack)
 cpack_add_component_group(program)
 cpack_add_component_group(python)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# build.sh [FOLDER]: makes Debian packages and a tarball in FOLDER (default build/packages) that run on any processor of this
-# kind. The program and the C library are compiled for each instruction set below; the loader of glibc 2.33 and later chooses
-# the best one. CMAKE_ARGUMENTS are passed on, such as -DPROBUST_CUDA=ON.
+# build.sh [FOLDER]: creates Debian packages and a tarball in FOLDER (default build/packages) that run on any processor of this
+# architecture. The program and the C library are compiled for each instruction set below; the loader of glibc 2.33 and later
+# chooses the best one. CMAKE_ARGUMENTS are passed on, such as -DPROBUST_CUDA=ON.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(realpath -m "${1:-build/packages}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh [FOLDER]: installs the Debian packages of FOLDER (default build/packages) in an empty Debian 12, as root, and computes
+# test.sh [FOLDER]: as root, installs the Debian packages in FOLDER (default build/packages) in an empty Debian 12, and computes
 # the same table of digits there with the program, and from C, C++ and Python. Needs mmdebstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -79,7 +79,7 @@ TEST(Statistics, AgreementIgnoresNaN) {
   EXPECT_NEAR(both.largest, 0.2, 1e-12);
 }
 
-// Of 40 points, four in five have p = 1. `common` is the variance of an error that all of them share.
+// Of 40 points, four in five have p = 1. `common` is the variance of an error that all points share.
 std::vector<double> skewed_probabilities(std::mt19937& random, double common) {
   std::uniform_real_distribution<double> uniform;
   const double error = common > 0 ? std::normal_distribution<double>(0, std::sqrt(common))(random) : 0;
@@ -88,7 +88,7 @@ std::vector<double> skewed_probabilities(std::mt19937& random, double common) {
   return p;
 }
 
-// Student's interval would be above the mean in 7.7% of cases; with a skewness that ignores the common error, in 0.03%.
+// Student's interval would be above the mean in 7.7% of the cases; with a skewness that ignores the common error, in 0.03%.
 TEST(Statistics, IntervalsOfSkewedMeansCover) {
   constexpr int kSamples = 4000;
   std::mt19937 random(5);
@@ -225,7 +225,7 @@ TEST(Curve, ShortOrBrokenCurvesAreNotSmoothed) {
   }
 }
 
-// Eight scales with 24 forwards each: smoothed estimates against the same estimates without smoothing.
+// Eight scales with 24 forwards each: compares smoothed estimates with the same estimates without smoothing.
 TEST(Curve, SmoothingHalvesTheErrorOfASweep) {
   std::vector<std::vector<float>> rows;
   NoiseStream random(5, 0, 0, 0);
@@ -275,7 +275,7 @@ TEST(Curve, SharesAreNotSmoothed) {
   ;
 }
 
-// Means are exact and the covariance is shared by all scales: the error is about that of eight times as many samples.
+// Means are exact, and all scales share the covariance, so the error is about that of eight times as many samples.
 TEST(Curve, LinearMarginsHaveOneCovarianceAtEveryScale) {
   const std::vector<double> sigmas = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
   double smooth = 0, single = 0;
@@ -321,7 +321,7 @@ TEST(Curve, ManyClassesAreSmoothedToo) {
   }
 }
 
-// A scale at which numbers overflow does not affect the others, nor does a broken point affect its neighbours.
+// A scale at which numbers overflow does not affect other scales, and a broken point does not affect its neighbours.
 TEST(Curve, BrokenScalesAndPointsAreNotSmoothed) {
   Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}, {kNanFloat, 0, 0}});
   s.points.target = {0, 0};
@@ -336,7 +336,7 @@ TEST(Curve, BrokenScalesAndPointsAreNotSmoothed) {
   EXPECT_TRUE(std::isnan(curve[0][1].p));
 }
 
-// If noise is not a multiple of one draw, margins cannot be shared between scales: p itself is smoothed.
+// If noise is not a multiple of one draw, margins cannot be shared between scales, so p itself is smoothed.
 TEST(Curve, ClippedNoiseIsSmoothedByItsProbabilities) {
   Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}});
   const std::vector<double> sigmas = {0.1, 0.2, 0.4, 0.8};
@@ -354,7 +354,7 @@ TEST(Curve, ClippedNoiseIsSmoothedByItsProbabilities) {
 }
 
 // Over a wide sweep, margins are not a simple function of the scale: smoothing must not increase the error, and intervals must
-// cover.
+// contain the truth.
 TEST(Curve, WideSweepsAreNoWorse) {
   Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}, {0.2F, 0.1F, 0}, {0.9F, 0, 0}});
   const std::vector<double> sigmas = {0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 3, 10};
@@ -383,7 +383,7 @@ TEST(Curve, WideSweepsAreNoWorse) {
   EXPECT_GT(static_cast<double>(covered) / count, 0.9);
 }
 
-// Estimates that are better than their number of forwards suggests are not smoothed away.
+// Estimates that are better than their number of forwards suggests must not be smoothed away.
 TEST(Curve, ExactEstimatesStayExact) {
   Setting s = setting(test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0})), {{0.3F, 0.4F}});
   const std::vector<double> sigmas = {0.2, 0.5, 1, 2};
@@ -432,7 +432,7 @@ TEST(Boundary, IsExactForLinearClassifiers) {
   }
 }
 
-// The gradient at a point leads to a farther part of a curved boundary. In the plane, all directions are searched as well.
+// The gradient at a point leads to a farther part of a curved boundary. In the plane, all directions are searched, too.
 TEST(Boundary, IsNearestOnACurvedBoundary) {
   std::mt19937 random(5);
   for (const std::int64_t d : {2, 40}) {
@@ -455,7 +455,7 @@ TEST(Boundary, IsNearestOnACurvedBoundary) {
   }
 }
 
-// In the plane: to the left the boundary is near, but the margin is flat; the gradient leads to the right.
+// In the plane: the boundary is near on the left, but the margin is flat there; the gradient leads to the right.
 TEST(Boundary, SearchesAllDirectionsOfThePlane) {
   Graph g;
   const ValueId x = append_input(g, {2}, Extent::example, "x");
@@ -536,7 +536,7 @@ TEST(CloudTest, HasTheSamplesThatAreCounted) {
     EXPECT_EQ(counts, executor->sample(points, noise, 600).value()[0]) << text;
     const Tensor logits = executor->logits(rows(cloud.x, 123, 1)).value();
     EXPECT_EQ(argmax(logits.row(0)), cloud.predicted[123]);
-    for (std::int64_t j = 0; j < 40; ++j)  // copy by copy
+    for (std::int64_t j = 0; j < 40; ++j)  // sample by sample
       EXPECT_EQ(executor->sample(points, noise, 1, j).value()[0][cloud.predicted[j]], 1) << text;
   }
 }

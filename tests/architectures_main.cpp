@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes the networks of support/architectures.h as ONNX files, to compare their results with other programs.
+// Writes the networks of support/architectures.h as ONNX files, for comparisons with other programs.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Well-known whole networks at reduced size: the CPU's results agree with the operators' definitions and do not depend on batches
-// or threads. Guard zones are checked throughout.
+// Well-known whole networks at reduced size: the CPU's results agree with the operators' definitions and do not depend on
+// batches or threads. All kernels are checked for writes to guard zones.
 #include "support/architectures.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kPoints = 2;
 
-#ifdef PROBUST_SANITIZED  // several times slower: batch 1 with one thread, 7 and 64 with two
+#ifdef PROBUST_SANITIZED  // Sanitized kernels are several times slower: then only batch 1 with one thread, and 7 and 64 with two.
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
@@ -122,7 +122,7 @@ TEST_P(Architectures, AgreeWithTheDefinitionsForAnyBatchAndThreads) {
   }
 }
 
-// With residuals, which are fused with the later of two products, and Winograd's algorithm.
+// The network has residuals, which are fused with the later of two products, and uses Winograd's algorithm.
 TEST(ResidualNetwork, HasTheSameBitsForAnyThreadsMemoryAndBatch) {
   const Model model = import(test::architecture("resnet18"));
   Points points;

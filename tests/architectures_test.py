@@ -4,7 +4,8 @@
 
 Usage: architectures_test.py PROBUST ARCHITECTURES [--names all|NAME,NAME] [--folder FOLDER], where ARCHITECTURES is the program
 probust-architectures. The default is two networks, which take a few seconds; all nine take eight minutes. With --folder, the models
-are kept there. Exit status 77 means that numpy is not installed; without PyTorch and onnx, only checks that results are finite."""
+are written to FOLDER and kept. Exit status 77 means that numpy is not installed; without PyTorch and onnx, the script only checks
+that results are finite."""
 import argparse
 import os
 import subprocess
@@ -36,7 +37,7 @@ class Kink:
     """A unit whose slope depends on rounding: a rectifier near its corner, or a maximum of two nearly equal values.
 
     If float32 is on the other side than float64, the Jacobian changes by `sign` times the derivative of the logits with respect to
-    the unit's output, times the gradient of what the unit compares."""
+    the unit's output, times the gradient of the quantity whose sign decides."""
 
     NEAR = 2e-6  # of the root mean square of the layer's input
 
@@ -104,7 +105,7 @@ class Reference:
 
 
 def without_kinks(difference, changes):
-    """The difference of two Jacobians without the kinks that are on different sides, and the number of these kinks."""
+    """The difference of two Jacobians after correction for kinks that are on different sides, and the number of these kinks."""
     chosen = 0
     for slopes, gradient in changes:
         change = np.outer(slopes, gradient)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How points become a model's input: which axes move, and what is refused.
+// How points become a model's input: which axes move, and which shapes are refused.
 #include "probust/onnx/arrangement.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(Arrangement, FlatPointsAndInputsAndMergedAxesAreRead) {
   EXPECT_NE(flat.note.find("in stored order"), std::string::npos);
 }
 
-// --layout is the axis order of the input, whatever the order of the data.
+// --layout names the axis order of the model's input, whatever the order of the data is.
 TEST(Arrangement, ALayoutMeansTheSameForBothOrdersOfTheData) {
   for (const Shape& input : {Shape{1, 32, 32, 3}, Shape{1, 3072}}) {
     EXPECT_EQ(order_of({3, 32, 32}, input, Layout::nhwc), (Order{1, 2, 0})) << to_string(input);

@@ -17,7 +17,7 @@ Executor& executor_of(std::unique_ptr<Executor>& holder, const Graph& graph, con
   return *holder;
 }
 
-// The Jacobian by central differences of the logits in double-sized steps of `step`.
+// The Jacobian of the logits by central differences with the given step, in double precision.
 std::vector<double> difference_jacobian(const Graph& graph, const Tensor& x, float step) {
   const std::int64_t classes = graph[graph.outputs[0]].shape[0], d = x.size();
   std::vector<double> jacobian(static_cast<std::size_t>(classes * d));
@@ -95,7 +95,7 @@ TEST(Autodiff, GradientsWithRespectToWeights) {
   }
 }
 
-// A Hessian-vector product is a vjp of a vjp.
+// A Hessian-vector product is the vjp of a vjp.
 TEST(Autodiff, GradientOfAGradient) {
   const Graph graph = test::small_smooth_network();
   const Vjp first = vjp(graph, graph.outputs, graph.inputs());

@@ -41,7 +41,7 @@ TEST(VarianceComponents, RecoversTheWeights) {
   const Eigen::Index n = 80;
   const Similarities alike{Eigen::MatrixXd::Ones(n, n), neighbours(n, 3), neighbours(n, 20)};
   const Eigen::MatrixXd truth = 0.5 * alike[0] + 2 * alike[1];
-  const Eigen::MatrixXd values = root_of(truth) * normals(n, 4000, random) + normals(n, 4000, random);  // and noise of variance 1
+  const Eigen::MatrixXd values = root_of(truth) * normals(n, 4000, random) + normals(n, 4000, random);  // noise of variance 1
   const Eigen::VectorXd weights = component_weights(alike, values * values.transpose() / 4000, Eigen::MatrixXd::Ones(n, n));
   EXPECT_NEAR(weights[0], 0.5, 0.1);
   EXPECT_NEAR(weights[1], 2, 0.1);
@@ -110,8 +110,8 @@ TEST(SharedNoise, IsBalancedAndDependsOnlyOnItsKey) {
   EXPECT_EQ(noise.of({3, 50}).draw[4], (std::vector<std::int64_t>{noise.draw[4][3], noise.draw[4][50]}));
 }
 
-// A draw moves all points alike; each point also has its own mean and noise. The means' errors are those of the own noise, and
-// their covariance is as stated.
+// A draw moves all points alike; each point also has its own mean and noise. The errors of the means are only those of each
+// point's own noise, and their covariance is as reported.
 TEST(SharedNoise, RemovesTheCommonErrorsOfDraws) {
   std::mt19937 random(5);
   const Eigen::Index n = 64, h = 8, r = 2;
@@ -152,7 +152,7 @@ TEST(SharedNoise, WithoutSharingOrVarianceNothingIsCorrected) {
   expect_none(Eigen::VectorXd::Zero(4), share_noise(4, 8, 1, 0));
 }
 
-// Points of a small network, their references, and estimates.
+// Points of a small network, with their references and estimates.
 class Learners {
  public:
   explicit Learners(Graph graph, Tensor x, std::uint64_t seed = 1, ExecutorOptions options = {})
@@ -192,7 +192,7 @@ TEST(Learning, AFewPointsAreSpreadOut) {
   EXPECT_EQ(spread_out(256).size(), 64U);
 }
 
-// Of 100 samples with p = 1/2, differences of one standard deviation, 0.05, are as large as allowed.
+// With 100 samples and p = 1/2, differences of one standard deviation (0.05) are the largest that count as chance.
 TEST(Learning, ExcessScatterIsInStandardErrors) {
   Estimate half, lost;
   half.p = 0.5;
@@ -244,7 +244,7 @@ TEST(Learning, HasSmallerErrorsAndHonestIntervals) {
   for (const char* text : kLearned) EXPECT_GT(covered[text], 0.95 * 150 * kSeeds) << text;
 }
 
-// Margins of a linear model have no even part and one covariance for all points.
+// Margins of a linear model have no even part, and one covariance for all points.
 TEST(Learning, OfALinearModelIsNearlyExact) {
   std::mt19937 random(12);
   const Graph graph = test::linear_classifier(test::random_tensor({4, 20}, random), test::random_tensor({4}, random));
@@ -255,7 +255,7 @@ TEST(Learning, OfALinearModelIsNearlyExact) {
   EXPECT_LT(mean_error(block("regression:110:learned"), truth), 1e-5);  // three gradients explain the margins of all three rivals
 }
 
-// Margins with rare large values: the block model is wrong in the same way everywhere.
+// The margins have rare large values, so the block model is wrong in the same way at every point.
 TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
   std::mt19937 random(13);
   Graph g;
@@ -271,7 +271,7 @@ TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
     EXPECT_EQ(learned[i].forwards, 52) << i;
   }
   const NoiseArray deviations{{200, 8}, std::vector<double>(200 * 8, 0.4), "deviations"};
-  const Noise own{diagonal_gaussian(deviations, "own"), 1};  // draws are not shared
+  const Noise own{diagonal_gaussian(deviations, "own"), 1};  // a separate deviation per point, so draws are not shared
   const std::vector<Estimate> alone = block("probit:54:pooled", own), residuals = block("regression:54:learned", own);
   for (std::size_t i = 0; i < alone.size(); ++i) {
     EXPECT_EQ(residuals[i].p, alone[i].p) << i;
@@ -280,7 +280,7 @@ TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
   }
 }
 
-// Under strong noise a ReLU network is nonlinear within the noise, and gradients explain little of its margins.
+// Under strong noise, a ReLU network is nonlinear within the noise, and gradients explain little of its margins.
 TEST(Learning, UsesNoGradientsIfMarginsAreCurved) {
   std::mt19937 random(15);
   const Tensor x = test::random_tensor({130, 1, 8, 8}, random);
@@ -304,7 +304,7 @@ TEST(Learning, UsesNoGradientsIfMarginsAreCurved) {
   }
 }
 
-// Three gradients explain up to 12 margins well enough.
+// Three gradients explain up to 12 margins well enough, but not more.
 TEST(Learning, UsesNoGradientsOfManyMargins) {
   std::mt19937 random(18);
   const Tensor x = test::random_tensor({20, 1, 8, 8}, random);
@@ -376,7 +376,7 @@ TEST(Learning, OfOddBlocks) {
   EXPECT_EQ(Learners(test::small_cnn(), one)("probit:24:shared")[0].p, Learners(test::small_cnn(), one)("probit:24")[0].p);
 }
 
-// The mean of p over all points, then over those of each of four classes.
+// The mean of p over all points, followed by the means over each of four classes.
 std::vector<MeanInterval> means_of(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& classes,
                                    const std::string& estimator) {
   std::vector<Row> rows(estimates.size());
@@ -410,12 +410,12 @@ TEST(Learning, IntervalsOfMeansCover) {
         classes += k == 0 ? 0 : 1;
       }
     }
-    EXPECT_GE(of_all, 90) << text;                 // 95 expected, with a standard deviation of 2.2
-    EXPECT_GE(of_classes, 0.9 * classes) << text;  // 0.95, and 0.013
+    EXPECT_GE(of_all, 90) << text;                 // 95 are expected, with a standard deviation of 2.2
+    EXPECT_GE(of_classes, 0.9 * classes) << text;  // 0.95 is expected, with a standard deviation of 0.013
   }
 }
 
-// Points with their own noise cannot share it.
+// Points with noise of their own cannot share draws.
 TEST(Learning, NoiseThatDiffersIsNotShared) {
   std::mt19937 random(16);
   const Tensor x = test::random_tensor({20, 1, 8, 8}, random);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Boundary search without gradients, and clouds: the same results wherever steps end, without repeated work.
+// Boundary search without gradients, and clouds: results do not depend on where steps end, and no work is repeated.
 #include "probust/analysis/geometry/boundary.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ Points points_at(Executor& executor, const Tensor& x) {
   return points_of(x, predicted_classes(executor.logits(x).value()), 3, 7);
 }
 
-// The plain algorithm, which bisects every direction that changes the prediction to the end.
+// The plain algorithm, which bisects each direction in which the prediction changes to the end.
 class PlainSearch {
  public:
   PlainSearch(Executor& executor, const Points& point)
@@ -178,7 +178,7 @@ TEST(BoundarySearchTest, DroppingHopelessCandidatesKeepsTheResult) {
   EXPECT_GT(dropped, 100000);
 }
 
-// Whether a time-dependent condition holds at least once in a few attempts: other programs may slow this one down.
+// Whether a condition on time holds in at least one of a few attempts, because other programs may slow this one down.
 bool tends_to(const std::function<bool()>& holds) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     if (holds()) return true;
@@ -186,7 +186,7 @@ bool tends_to(const std::function<bool()>& holds) {
   return false;
 }
 
-// The number of the shortest possible steps.
+// The number of steps that a job needs if each is as short as possible.
 int steps_of(Job& job) {
   int steps = 1;
   while (!job.step(0)) ++steps;
@@ -236,7 +236,7 @@ TEST(BoundarySearchTest, PlansLittleMoreThanItDoes) {
   }
 }
 
-// Passes done outside: one step per request, and requests only for new inputs.
+// Passes are computed outside: one step per request, and requests only for new inputs.
 TEST(BoundarySearchTest, AsksAnExternalEngineForNoPassTwice) {
   std::mt19937 random(5);
   const auto network = make_executor("cpu", test::small_cnn(), {}).value();
@@ -291,7 +291,7 @@ TEST(CloudMakerTest, ResultDoesNotDependOnWhereStepsEnd) {
   for (const char* text : {"gaussian:0.4", "uniform:1", "gaussian:0.4@3,5..9+laplace:0.5@40"}) {
     const Noise noise = parse_noise(text);
     std::vector<std::int64_t> counts(4, 0);
-    EXPECT_TRUE(tends_to([&] {  // the first step is long if this process has to wait in it
+    EXPECT_TRUE(tends_to([&] {  // the first step takes long if other programs delay it
       CloudMaker again(*executor, points, noise, kCount);
       return steps_of(again) > 10;
     }));
@@ -311,7 +311,7 @@ TEST(CloudMakerTest, ResultDoesNotDependOnWhereStepsEnd) {
   }
 }
 
-// The samples equal those of a single draw of all samples.
+// The samples are identical to those of a single draw of all samples.
 TEST(CloudMakerTest, PartsContinueAfterTheLast) {
   std::mt19937 random(6);
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();

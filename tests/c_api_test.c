@@ -95,7 +95,7 @@ static void test_events(probust_model* model, const probust_points* points) {
   probust_free_rows(rows);
 }
 
-/* A caller with an older header has a shorter struct: what lies behind it is left alone. */
+/* A caller with an older header has a shorter struct, and the memory after it must not be written. */
 static void test_sizes(probust_model* model, const probust_points* points) {
   probust_estimate_options options = plain();
   probust_rows* rows = NULL;
@@ -225,7 +225,7 @@ static void test_mistakes(probust_model* model, const probust_points* points, co
   probust_free_data(NULL);
 }
 
-/* Logits x, 1 - x of points [1]; the context counts points and says when to fail. */
+/* The logits x and 1 - x of points [1]. The context counts points and determines when to fail. */
 static int two_logits(void* context, const float* x, int64_t count, float* logits) {
   int64_t i, *left = context;
   for (i = 0; i < count; ++i) {
@@ -320,7 +320,7 @@ static void test_check(probust_model* model, const probust_points* points) {
   REFUSED(probust_check(NULL, points->x, 1, NULL, &text), PROBUST_USAGE, "model");
 }
 
-/* Noise of 50 is no noise for pixels in 0..1: the warning stays with the rows. */
+/* Noise of 50 is too much for pixels in 0..1. The warning is stored with the rows. */
 static void test_warnings(probust_model* model, const probust_points* points) {
   static const char* const large[] = {"gaussian:50"};
   int64_t none[8];
@@ -334,7 +334,7 @@ static void test_warnings(probust_model* model, const probust_points* points) {
   EXPECT(probust_warning(rows, 1) == NULL && probust_warning(NULL, 0) == NULL);
   EXPECT(probust_get_row(rows, 0, &row) == PROBUST_OK && strstr(row.note, "may be wrong") != NULL);
   probust_free_rows(rows);
-  for (int i = 0; i < 8; ++i) none[i] = -1; /* points without labels, which are checked as such */
+  for (int i = 0; i < 8; ++i) none[i] = -1; /* -1: without a label, so the points are checked as unlabelled ones */
   options.labels = none;
   EXPECT(probust_estimate(model, points->x, 8, &options, &rows) == PROBUST_OK && probust_warning(rows, 0) != NULL);
   probust_free_rows(rows);
@@ -344,7 +344,7 @@ static void test_warnings(probust_model* model, const probust_points* points) {
   probust_free_rows(rows);
 }
 
-/* Rows of a GPU, or of the loop that stands for one where PROBUST_MODULES names its folder, next to the processor's. */
+/* Compares rows from the CPU with those from a GPU, or from the emulated device if PROBUST_MODULES names its folder. */
 static void test_devices(const char* path, const probust_points* points) {
   const char *problem = NULL, *name;
   probust_load_options loading = {.size = sizeof loading};

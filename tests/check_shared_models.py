@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks `probust check` on the labelled shared models whose record names a mean, a std, a layout or unscaled bytes: with that
-preprocessing it finds nothing suspicious, except for one model at most; without it, if that costs more than 5 points of accuracy,
-it names options that bring the accuracy back. Usage: check_shared_models.py PROBUST SHARED. Exit status 77 means that the shared
-models are missing."""
+preprocessing, it must find nothing suspicious, except for at most one model; without it, if that costs more than 5 points of
+accuracy, it must name options that restore the accuracy. Usage: check_shared_models.py PROBUST SHARED. Exit status 77 means that
+the shared models are missing."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The check of data, preprocessing, layout and labels: on classifiers whose right preprocessing is known.
+// The check of data, preprocessing, layout and labels: tested with classifiers whose correct preprocessing is known.
 #include "probust/check/check.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kClasses = 12, kSide = 6;
 
-// Pictures of twelve classes, as bytes, and a classifier that finds the nearest template, if it gets pixels as `wanted`.
+// Pictures of twelve classes, as bytes, and a classifier that finds the nearest template if its pixels are preprocessed as
+// `wanted`.
 struct World {
   explicit World(std::int64_t channels, std::int64_t points = 240, double share_wrong = 0.1) : shape{channels, kSide, kSide} {
     std::mt19937 random(7);
@@ -40,7 +41,7 @@ struct World {
   // The classifier of model inputs [n, ...input_shape]. Inputs far from every template get class 0.
   std::function<Tensor(const Tensor&)> classifier(const Transform& wanted, const Shape& input_shape) {
     const Tensor prepared = transformed(as_points(templates), wanted, input_shape);
-    constexpr double kFar = 6;  // bytes; the noise has 3.7
+    constexpr double kFar = 6;  // in bytes; the noise has a standard deviation of 3.7
     const double gain = wanted.scale / (wanted.std.empty() ? 1 : wanted.std.back());
     const double far = std::pow(kFar * gain, 2) * static_cast<double>(element_count(shape));
     return [this, prepared, far](const Tensor& inputs) {
@@ -80,7 +81,7 @@ Transform transform_of(double scale, std::vector<double> mean, std::vector<doubl
 
 constexpr double kByte = 1.0 / 255;
 
-// The input of a check of bytes as the command line would read it, for a model with other preprocessing.
+// The input of a check of bytes, as the command line would read it, for a model that expects different preprocessing.
 CheckInput check_of(World& world, const Transform& wanted, const Shape& input_shape) {
   CheckInput input;
   input.x = world.x;
@@ -166,7 +167,7 @@ TEST(Check, NamesTheLayoutOfTransposedImages) {
     input.preprocessing.layout = Layout::whcn;
     EXPECT_FALSE(check(input).suspicious());
   }
-  // Flat points of the same images.
+  // The same images as flat points.
   const Shape input_shape{1, 1, kSide, kSide};
   CheckInput input = check_of(world, transform_of(kByte, {}, {}, world.shape, input_shape, Layout::whcn), input_shape);
   input.x.shape = {input.x.shape[0], kSide * kSide};
@@ -181,7 +182,7 @@ TEST(Check, NamesPreprocessingAndLayoutTogether) {
   EXPECT_EQ(report.options.text(), "scale 1 layout whcn") << all_text(report);
 }
 
-// BGR for RGB, with each preprocessing; no option reverses them.
+// BGR instead of RGB, with each preprocessing. No option reverses channels.
 TEST(Check, NamesColoursInReverseOrder) {
   World world(3, 240, 0);
   const Shape channels_first{1, 3, kSide, kSide}, channels_last{1, kSide, kSide, 3};
@@ -205,7 +206,7 @@ TEST(Check, NamesColoursInReverseOrder) {
   }
 }
 
-// For a model that takes blue first.
+// The input of a check for a model that expects blue first.
 CheckInput check_of_reversed_colours(World& world) {
   const Shape input_shape{1, 3, kSide, kSide};
   Transform wanted = transform_of(kByte, {}, {}, world.shape, input_shape);
@@ -233,7 +234,7 @@ TEST(Check, NamesColoursInReverseOrderAsAFirstStep) {
   EXPECT_LE(report.passes, input.most_passes);
 }
 
-// Flat points have no layout for this: the remedy is to give them as images.
+// There is no layout for flat points, so the remedy is to pass them as images.
 TEST(Check, NamesTheOtherOrderOfFlatImages) {
   World world(3, 240, 0);
   const Shape input_shape{1, 3, kSide, kSide};
@@ -248,13 +249,13 @@ TEST(Check, NamesTheOtherOrderOfFlatImages) {
       << all_text(report);
 }
 
-// The exact test needs no least number of points.
+// The test is exact, so it needs no minimum number of points.
 TEST(Check, FewPointsAreEnoughIfTheDifferenceIsLarge) {
   for (const std::int64_t points : {8, 11}) {
     World world(1, points + 1, 0);
     const Shape input_shape{1, 1, kSide, kSide};
     CheckInput input = check_of(world, transform_of(kByte, {}, {}, world.shape, input_shape, Layout::whcn), input_shape);
-    input.x = rows(world.x, 1, points);  // without class 0, which transposed images get
+    input.x = rows(world.x, 1, points);  // without class 0, which the classifier predicts for transposed images
     input.labels.erase(input.labels.begin());
     const CheckReport report = check(input);
     ASSERT_TRUE(report.suspicious()) << all_text(report);
@@ -264,7 +265,7 @@ TEST(Check, FewPointsAreEnoughIfTheDifferenceIsLarge) {
   }
 }
 
-// In units of 0..1 the scale stays, and std brings the input to 0..255.
+// In units of 0..1, the scale remains, and std maps the input to 0..255.
 TEST(Check, KeepsTheUnitsOfSmallNoiseForAModelOfBytes) {
   World world(1);
   const Shape input_shape{1, 1, kSide, kSide};
@@ -324,7 +325,7 @@ CheckInput with_labels(World& world, const std::function<std::int64_t(std::int64
 
 TEST(Check, FindsLabelsInAnotherOrder) {
   World world(1);
-  // Position of the number in 0, 1, 10, 11, 2, ..., as class folders are sorted.
+  // The position of each number in the order 0, 1, 10, 11, 2, ..., in which class folders are sorted.
   const std::vector<std::int64_t> alphabetical{0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 2, 3};
   struct LabelOrder {
     std::function<std::int64_t(std::int64_t)> of;
@@ -343,7 +344,7 @@ TEST(Check, FindsLabelsInAnotherOrder) {
   EXPECT_FALSE(check(with_labels(world, [](std::int64_t l) { return l; })).suspicious());
 }
 
-// Two of three classes that move up and one that moves down are not a shift.
+// If two of three classes move up and one moves down, that is not a shift.
 TEST(Check, DoesNotReportAPermutationAsAShift) {
   World world(1);
   const CheckReport report = check(with_labels(world, [](std::int64_t l) { return (l + 1) % kClasses; }));
@@ -371,21 +372,21 @@ TEST(Check, DoesNotReportAnOrderThatIsRightByChance) {
   const CheckReport report =
       check(with_labels(world, [&](std::int64_t) { return static_cast<std::int64_t>(random() % kClasses); }));
   EXPECT_EQ(kinds(report, Severity::warning), std::vector<std::string>{"accuracy"}) << all_text(report);
-  // Few points per label fit some order well if they also test it.
+  // With few points per label, some order fits well if it is tested on the points that it was chosen by.
   World few(1, 60);
   const CheckReport of_few =
       check(with_labels(few, [&](std::int64_t) { return static_cast<std::int64_t>(random() % kClasses); }));
   EXPECT_NE(kinds(of_few, Severity::warning), std::vector<std::string>{"labels"}) << all_text(of_few);
 }
 
-// Numbers read as text, and pixels in a range that costs little: one change explains it.
+// Labels are shifted by one, and the wrong range of pixels costs little accuracy: one change explains everything.
 TEST(Check, PrefersOneChangeToTwo) {
   World world(1, 240, 0);
   const Shape input_shape{1, 1, kSide, kSide};
   CheckInput input = with_labels(world, [](std::int64_t l) { return l + 1; });
   const auto classify = world.classifier(transform_of(1, {}, {}, world.shape, input_shape), input_shape);
   const auto right = input.logits;
-  input.logits = [=](const Tensor& z) {  // pixels in 0..1 and in 0..255, but of those in 0..1 a few are wrong
+  input.logits = [=](const Tensor& z) {  // accepts pixels in 0..1 and in 0..255, but misclassifies a few of those in 0..1
     const float most = *std::max_element(z.data.begin(), z.data.end());
     Tensor logits = most > 2 ? classify(z) : right(z);
     for (std::int64_t i = 0; most <= 2 && i < z.shape[0]; i += 32) logits.row(i)[(i / 32 + 5) % kClasses] = 1000;
@@ -439,7 +440,7 @@ TEST(Check, BestAssignmentHasTheLargestSum) {
 
 // ---- accuracy
 
-// A classifier whose logits are the label hidden in the point, or another one.
+// A classifier whose prediction is the label hidden in the point, or a different class.
 CheckInput with_accuracy(std::int64_t classes, std::int64_t points, double accuracy, const std::vector<double>& shares = {}) {
   std::mt19937 random(11);
   CheckInput input;
@@ -453,7 +454,7 @@ CheckInput with_accuracy(std::int64_t classes, std::int64_t points, double accur
     input.x.row(i)[0] = static_cast<float>(predicted);
     input.x.row(i)[1] = static_cast<float>(i);
   }
-  input.preprocessing.mean = {0, 0};  // as given; no alternative finds the hidden label
+  input.preprocessing.mean = {0, 0};  // no alternative preprocessing reveals the hidden label
   input.input_shape = {1, 2};
   input.classes = classes;
   input.logits = [=](const Tensor& z) {
@@ -479,7 +480,7 @@ TEST(Check, LowAccuracyIsAWarningAndHardProblemsAreNot) {
   EXPECT_TRUE(warns(with_accuracy(10, 12, 0)));
   EXPECT_FALSE(warns(with_accuracy(2, 4, 0.25)));
   EXPECT_FALSE(warns(with_accuracy(1000, 300, 0.3)));
-  EXPECT_FALSE(warns(with_accuracy(10, 12, 0.25)));  // too few to tell
+  EXPECT_FALSE(warns(with_accuracy(10, 12, 0.25)));  // too few points to decide
   EXPECT_FALSE(warns(with_accuracy(2, 400, 0.93, {0.9})));
 }
 
@@ -498,7 +499,7 @@ TEST(Check, OneClassForAllPointsIsAWarning) {
   EXPECT_FALSE(check(input).suspicious());
 }
 
-// One output number may be a score or a prediction.
+// A single output number may be a score or a regression's prediction.
 TEST(Check, OneClassByAThresholdNamesTheOptionsOfRegression) {
   const std::string of_scores = one_class_finding(40, 1, "largest of 'y'").text,
                     of_number = one_class_finding(40, 1, "class 1 if 'y' > 0").text;
@@ -551,7 +552,7 @@ TEST(Check, PixelsUpTo255AndSmallNoiseAreAWarning) {
   }
 }
 
-// A model that takes 0..255 in units of 0..1. Flat images, in the units in which people store them.
+// A model that expects 0..255, in units of 0..1. The images are flat, in the units in which people store them.
 TEST(Check, FlatPixelsOfEveryUnitAreRecognised) {
   std::mt19937 random(5);
   struct Stored {
@@ -587,7 +588,7 @@ TEST(Check, FlatPixelsOfEveryUnitAreRecognised) {
   EXPECT_TRUE(kinds(check(table), Severity::warning).empty());
 }
 
-// Masks and drawings, stored as bytes for a model that takes them unchanged.
+// Masks and drawings that are stored as bytes, for a model that expects these values unchanged.
 TEST(Check, BytesOfZeroAndOneNeedNoScale) {
   World world(1);
   for (Tensor* values : {&world.x, &world.templates}) {
@@ -631,7 +632,7 @@ TEST(Check, NotesDuplicatesConstantsAndColumns) {
   const auto kinds_of = [](const CheckInput& input) { return kinds(check(input), Severity::note); };
   EXPECT_EQ(
       kinds_of(of_values({4, 2}, [](std::int64_t i) { return i < 4 ? static_cast<float>(i % 2) : static_cast<float>(i); }, {})),
-      std::vector<std::string>{"data"});  // two equal points
+      std::vector<std::string>{"data"});  // because two points are equal
   EXPECT_EQ(kinds_of(of_values({4, 2}, [](std::int64_t i) { return i % 2 == 0 ? 7.0F : static_cast<float>(i); }, {})).size(), 2U);
   EXPECT_EQ(kinds_of(of_values({4, 2}, [](std::int64_t i) { return static_cast<float>(i % 2 == 0 ? 1000 * i : i); }, {0.5})),
             std::vector<std::string>{"sigma"});
@@ -695,7 +696,7 @@ TEST(Check, WritesJson) {
     EXPECT_NE(json.find(part), std::string::npos) << part << json;
 }
 
-// Data with alternating classes: equidistant points would show only some of them.
+// If classes alternate in the data, equidistant points would show only some of them.
 TEST(Check, SpreadPositionsCoverEveryClass) {
   for (const std::int64_t classes : {2, 3, 5, 10}) {
     for (const std::int64_t count : {200, 600, 1000, 5000}) {

@@ -19,7 +19,7 @@ using test::kDigits;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// A run of the digits at three scales with two estimators, created once.
+// A run of the digits at three scales with two estimators. It is created only once.
 class CliAnalysis : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -107,7 +107,7 @@ TEST_F(CliAnalysis, RankShowsTheEnds) {
   EXPECT_LE(group["least"][0]["p"], group["least"][1]["p"]);
   EXPECT_GE(group["most"][0]["p"], group["most"][1]["p"]);
   EXPECT_EQ(object("rank '" + run() + "'")["groups"][0]["most"].size(), 10U);
-  // Sixty samples that agree are compatible with 1 - 0.025^(1/60) failures.
+  // If all sixty samples agree, up to 1 - 0.025^(1/60) failures are possible.
   EXPECT_TRUE(has(test::probust("rank '" + run() + "' --sigma 0.1 --estimator mc:60").out, "<0.06  0.9404..1.0000"));
 }
 
@@ -163,7 +163,7 @@ TEST_F(CliAnalysis, DistanceOfARunIsCertified) {
     EXPECT_EQ(group["no_certificates"].is_null(), counted);
     for (const json& point : group["points"]) {
       EXPECT_EQ(point["certified_radius"].is_null(), !counted);
-      // Sixty samples that agree certify sigma Phi^-1(0.001^(1/60)) = 1.233208 sigma.
+      // If all sixty samples agree, they certify sigma Phi^-1(0.001^(1/60)) = 1.233208 sigma.
       if (!counted || point["p"] != 1) continue;
       EXPECT_NEAR(point["certified_radius"], 1.233208 * group["sigma"].get<double>(), 1e-6);
     }
@@ -249,7 +249,7 @@ TEST_F(CliAnalysis, APlotDoesNotOverwriteARun) {
   EXPECT_EQ(test::read_whole(copy), test::read_whole(run()));
 }
 
-// Points without labels, of one class, one of them not finite.
+// Points without labels, all of one class, and one of them not finite.
 TEST_F(CliAnalysis, MissingValuesAreDashes) {
   const std::string lonely = *folder / "lonely.sqlite", data = folder->write("points.csv", "0.1,0.2\n0.3,nan\n");
   const Finished model =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust check, the check that precedes estimates, and what happens to its warnings.
+// probust check, the check that precedes estimates, and the handling of its warnings.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::string largest_of_three() {
   return builder.input("x", {-1, 3}).weight("w", identity).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 3}).bytes();
 }
 
-// A table whose columns have a mean and scale each: standardised, the largest one is the label.
+// A table whose columns have different means and scales. If they are standardised, the largest one is the label.
 std::string table(std::int64_t rows, const std::function<double(std::int64_t, double)>& value,
                   const std::function<std::string(std::int64_t)>& label) {
   std::string text;
@@ -84,7 +84,7 @@ TEST(CliCheck, WritesJson) {
 
 TEST(CliCheck, TakesPointsFromAllOfTheData) {
   const Files files;
-  // Sorted by label: the first 30 have one class.
+  // Sorted by label, so that the first 30 points have the same class.
   std::string sorted;
   for (int c = 0; c < 3; ++c) {
     for (int i = 0; i < 200; ++i)
@@ -125,7 +125,7 @@ TEST(CliCheck, ReportsWhyNoPointCanBeRead) {
   EXPECT_TRUE(mentions(done.err, "write decimals with a point")) << done.err;
 }
 
-// Words for only some of the classes are right by luck, whatever the accuracy.
+// If words name only some of the classes, predictions match them only by chance, whatever the accuracy.
 TEST(CliCheck, AsksForTheNamesOfAllClasses) {
   const Files files;
   const auto word = [](std::int64_t of_class) { return std::string(of_class == 0 ? "ant" : "bee"); };
@@ -141,7 +141,7 @@ TEST(CliCheck, AsksForTheNamesOfAllClasses) {
   EXPECT_FALSE(mentions(test::probust("check " + files.model + " " + some + " --classes " + names).out, "in sorted order"));
 }
 
-// The labels of an array mean what the model's own labels mean.
+// Numeric labels of an array mean the same as the model's own labels.
 TEST(CliCheck, MatchesNumbersWithTheNumbersOfTheModel) {
   const Files files;
   test::OnnxBuilder builder;
@@ -199,7 +199,7 @@ TEST(CliFirstCheck, RowsCarryAHint) {
   }
 }
 
-// The labels decide, wherever they come from and whatever has to survive.
+// Labels are checked wherever they come from and whatever has to survive.
 TEST(CliFirstCheck, CoversLabelsOfAnotherFileAndOtherTargets) {
   const Files files;
   std::string labels;
@@ -293,7 +293,7 @@ TEST(CliWarnings, OfSeveralModelsNameTheModel) {
 
 // ---- layout
 
-// Two classes of points [3, 2, 4], by a linear function of which every element counts.
+// Two classes of points [3, 2, 4], decided by a linear function that depends on every element.
 std::string image_model() {
   test::OnnxBuilder builder;
   Tensor weights({24, 2});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust compare: runs on the same points, each against the first one.
+// probust compare: runs on the same points, each compared with the first one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ nlohmann::json json_of(const std::string& arguments) {
   return nlohmann::json::parse(finished.out);
 }
 
-// Two inputs, two classes; class 0 wins where x_0 > slope x_1.
+// Two inputs and two classes; class 0 wins if x_0 > slope x_1.
 std::string half_plane(double slope) {
   test::OnnxBuilder builder;
   builder.input("x", {-1, 2}).weight("w", Tensor({2, 2}, {1, 0, 0, static_cast<float>(slope)}));

@@ -52,7 +52,7 @@ TEST(CliCurvature, ASmoothNetworkHasBoundsToo) {
     EXPECT_GT(point["bounds"]["summed"], 0);
     EXPECT_EQ(point["bounds"]["taylor"].is_null(), !point["bounds"]["defined"].get<bool>());
   }
-  // Other noise has no proposition, and no smoothed Hessian here.
+  // For other noise there are no bounds, and its smoothed Hessian is not computed.
   const auto& uniform = printed["groups"][1];
   EXPECT_EQ(uniform["no_bounds"], "defined only for isotropic Gaussian noise");
   EXPECT_TRUE(uniform["points"][0]["bounds"].is_null());

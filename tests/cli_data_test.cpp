@@ -59,7 +59,7 @@ TEST(CliData, OptionsOfGeneratedPoints) {
   const Dataset blobs = read_dataset(file).value();
   EXPECT_EQ(blobs.x.shape, (Shape{1000, 2}));
   EXPECT_EQ(blobs.labels[7], 3);
-  // They train a network without further options.
+  // A network can be trained on the points without further options.
   ASSERT_EQ(data("moons --count 100 -o " + (folder / "m.csv")).status, 0);
   EXPECT_EQ(
       test::probust("train --data " + (folder / "m.csv") + " --model linear --epochs 1 --quiet -o " + (folder / "m.onnx")).status,
@@ -130,7 +130,7 @@ TEST(CliData, WithoutCurlTheErrorNamesIt) {
   EXPECT_EQ(test::lines_of(wrong.err).size(), 1U) << wrong.err;
 }
 
-// Of the published size, and different.
+// A file that has the published size but different contents.
 TEST(CliData, AWrongChecksumLeavesNothing) {
   const Folder folder;
   folder.write("ionosphere.data", std::string(76467, 'x'));
@@ -166,7 +166,7 @@ TEST(CliData, UnverifiedFilesAreMarked) {
 
 TEST(CliData, AnInterruptedDownloadLeavesNoFile) {
   const Folder folder;
-  // Some of the bytes, and then none.
+  // Sends some of the bytes and then stalls.
   const HttpServer server([](const std::string&, int) {
     return HttpServer::Answer{200, std::string(300000, 'x'), 9912422, true};
   });
@@ -193,7 +193,7 @@ TEST(CliData, AnInterruptedDownloadLeavesNoFile) {
   }
 }
 
-// The published files, where they are.
+// The published files, in the folder with the shared test data.
 TEST(CliData, TakesThePublishedFilesOfAFolder) {
   const char* shared = std::getenv("PROBUST_SHARED");
   if (shared == nullptr || !fs::exists(std::string(shared) + "/data/train")) GTEST_SKIP() << "PROBUST_SHARED is not set";
@@ -212,7 +212,7 @@ TEST(CliData, TakesThePublishedFilesOfAFolder) {
 
 // ---- labels
 
-// Two tables of the same three classes, whose first rows are of different classes.
+// Two tables of the same three classes. Their first rows have different classes.
 class CliLabels : public testing::Test {
  protected:
   CliLabels() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust export to .npz, of which npz_test.py compares the arrays with the rows; and rows as docs/rows.schema.json describes
-// them, on which JavaScript relies.
+// probust export to .npz (npz_test.py compares these arrays with the rows), and rows that match docs/rows.schema.json, as
+// JavaScript expects.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string type_of(const json& value) {
   return value.is_string() ? "string" : value.is_array() ? "array" : "object";
 }
 
-// As far as the schema needs: types, lists of words, limits, entries of arrays.
+// Validates as much as the schema needs: types, lists of words, limits, entries of arrays.
 void expect_valid(const json& value, const json& schema, const std::string& where) {
   const json types = schema["type"].is_array() ? schema["type"] : json::array({schema["type"]});
   const std::string type = type_of(value);

@@ -18,7 +18,7 @@ using test::row_of_p;
 using test::rows_of_p;
 using test::run_file_of;
 
-// Two noises: p is 0.7 to 0.9, and 0.2 less.
+// Two noises. Under the first, p is 0.7 to 0.9; under the second, it is 0.2 lower.
 std::vector<Row> two_noises(double lower_by = 0) {
   std::vector<Row> rows;
   for (int k = 0; k < 30; ++k) {
@@ -78,7 +78,7 @@ TEST(CliGate, WarnsOfOtherPreprocessingThanTheBaselines) {
   }
 }
 
-// 30 points of which each excludes p_fail > 0.036 do not show that nothing ever fails.
+// 30 points, each of which only excludes p_fail > 0.036, do not show that nothing ever fails.
 TEST(CliGate, TheIntervalOfAMeanOfBoundsExtendsToTheirLimit) {
   const Folder folder;
   std::vector<Row> rows = rows_of_p(std::vector<double>(30, 1.0));

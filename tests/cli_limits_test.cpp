@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line at its limits: an estimator that does not suit a model, memory, time.
+// The command line at its limits: an estimator that does not support a model, memory, and time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Tensor random_points(const Shape& shape) {
 
 // ---- one estimator's failure
 
-// x^x has no rule for moments: its exponent is noisy.
+// Moments cannot be propagated through x^x, because its exponent is noisy, too.
 class NoMoments : public testing::Test {
  protected:
   NoMoments() {
@@ -59,7 +59,7 @@ class NoMoments : public testing::Test {
 TEST_F(NoMoments, AnUnsupportedEstimatorHasRowsWithTheReason) {
   const Finished both = estimate("mc:8,adf,taylor"), counted = estimate("mc:8"), linear = estimate("taylor");
   EXPECT_EQ(both.status, 0);
-  EXPECT_EQ(lines_of(both.err).size(), 2U) << both.err;  // and the decision rule
+  EXPECT_EQ(lines_of(both.err).size(), 2U) << both.err;  // one line is the decision rule
   EXPECT_NE(both.err.find("adf cannot be used: operator power"), std::string::npos) << both.err;
   EXPECT_EQ(estimate("mc:8,adf,taylor", "--quiet").err, "");
   const std::vector<json> all = rows(both.out), mc = rows(counted.out), taylor = rows(linear.out);
@@ -80,7 +80,7 @@ TEST_F(NoMoments, WithoutAnyOtherEstimatorItsErrorEndsTheRun) {
   EXPECT_EQ(lines_of(alone.err).size(), 1U) << alone.err;
 }
 
-// Normal probabilities for each of very many classes are refused immediately; counting continues.
+// Normal probabilities for each of very many classes are refused immediately, but counting works.
 TEST(CliLimits, GroupsOfVeryManyClassesAreCounted) {
   const Folder folder;
   std::mt19937 random(6);
@@ -120,7 +120,7 @@ TEST(CliLimits, ANetworkOfRealSizeStaysWithinItsMemory) {
   write_npy(folder / "x.npy", random_points({6, 3, 32, 32}));
   const std::string run =
       "estimate '" + folder / "m.onnx" + "' '" + folder / "x.npy" + "' --quiet --sigma 0.1 --threads 2 --estimator taylor";
-  // Winograd's algorithm needs four times the memory of a filter, the portable products once.
+  // Winograd's algorithm needs four times the memory of a filter; the portable products need it only once.
   for (const auto& [device, within, free] : {std::tuple{"cpu", 420, 600}, {"eigen", 152, 400}}) {
     const std::string on = run + " --device " + device;
     EXPECT_LE(peak_of(on + " --memory " + std::to_string(within) + "M", folder / "within"), std::int64_t{within} << 20) << device;

@@ -39,7 +39,7 @@ std::array<std::int64_t, 2> size_of_png(const std::string& file) {
   return {number(20), number(16)};
 }
 
-// One line on stderr.
+// Expects the error to be one line on stderr.
 void expect_refusal(const Finished& finished, int status, const std::string& words) {
   EXPECT_EQ(finished.status, status) << finished.err;
   EXPECT_EQ(test::lines_of(finished.err).size(), 1U) << finished.err;
@@ -97,7 +97,7 @@ TEST(NoiseText, AnUnknownNameSuggestsSimilarOnes) {
   expect_refusal(test::probust(estimate + "zzzzzz:1"), 2, "or see probust noise list");
 }
 
-// Stops are not compared with the range of the pixels.
+// A scale in stops is not compared with the range of the pixels.
 TEST(NoiseText, OnlyScalesInTheUnitsOfTheDataAreComparedWithTheirRange) {
   const std::string estimate = "estimate " + kDigits + " --estimator mc:10 --limit 20 --noise ", words = "larger than the range";
   EXPECT_TRUE(mentions(test::probust(estimate + "gaussian:2").err, words));
@@ -115,7 +115,7 @@ TEST(NoiseShow, WritesRowsOfImagesAndColumnsOfDraws) {
   ASSERT_EQ(two.status, 0) << two.err;
   const auto [height, width] = size_of_png(folder / "one.png");
   const auto [more_height, more_width] = size_of_png(folder / "two.png");
-  EXPECT_EQ(more_height - height, 102);  // a row more: 96 pixels and a gap
+  EXPECT_EQ(more_height - height, 102);  // one more row: 96 pixels and a gap
   EXPECT_EQ(more_width - width, 102);
 }
 
@@ -194,7 +194,7 @@ TEST(CliSurvey, HasEveryFamilyWithStrengths) {
   }
   EXPECT_EQ(entries.size(), surveyed);
   double before = 0;
-  for (const auto& entry : entries) {  // the most dangerous first
+  for (const auto& entry : entries) {  // the most dangerous noise comes first
     const double p = entry["strengths"][1]["p"]["mean"];
     EXPECT_GE(p, before) << entry["name"];
     before = p;
@@ -221,7 +221,7 @@ TEST(CliSurvey, RowsAreThoseOfEstimate) {
     }
   }
   EXPECT_EQ(same, 6U);
-  const Finished again = survey(what);  // nothing is left to estimate
+  const Finished again = survey(what);  // nothing remains to be estimated
   ASSERT_EQ(again.status, 0) << again.err;
   EXPECT_TRUE(mentions(again.err, "6 points were already done")) << again.err;
   EXPECT_EQ(again.out, done.out);

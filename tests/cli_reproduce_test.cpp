@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust reproduce: experiments on a small table, what they write, resuming, and errors.
+// probust reproduce: the output of experiments on a small table, resuming, and errors.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Long runs: interrupted runs resume, and shards give the rows of the whole run.
+// Long runs: interrupted runs resume, and shards together have the rows of the whole run.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ using test::Folder;
 using test::kDigits;
 using test::lines_of;
 
-// A sanitized program takes longer to start, once per process.
+// Programs with sanitizers take longer to start, once per process.
 #ifdef PROBUST_SANITIZED
 constexpr useconds_t kLongestLife = 500'000;
 const std::string kCopies = "mc:600";
@@ -53,7 +53,7 @@ int killed_again_and_again(const std::string& arguments, int most) {
   }
 }
 
-// Starts `probust ARGUMENTS`, which writes the text `file`, and kills it when some of its points are done.
+// Starts `probust ARGUMENTS`, which writes the text `file`, and kills it after it has finished some of its points.
 void kill_at_its_first_points(const std::string& arguments, const std::string& file) {
   const pid_t child = fork();
   if (child == 0) {
@@ -103,7 +103,7 @@ TEST(CliRuns, AnUnfinishedTextOutputIsOnlyContinuedByItsCommand) {
   EXPECT_EQ(test::read_whole(file), test::probust("estimate " + kLong + " --format csv").out);
 }
 
-// A journal whose last line was cut as it was written, and one whose output is gone.
+// One journal whose last line was cut off while it was written, and one whose output no longer exists.
 TEST(CliRuns, ADamagedTextOutputResumesAfterItsLastIntactPart) {
   const Folder folder;
   const std::string file = folder / "rows.csv", journal = file + "-unfinished", command = "estimate " + kLong + " -o " + file;
@@ -171,7 +171,7 @@ TEST(CliRuns, AnotherConfigurationIsRefused) {
   EXPECT_EQ(test::probust("export " + run + " -o " + run).status, 2);
 }
 
-// Pooled estimates are the same wherever a run starts, at multiples of the block.
+// Pooled estimates do not depend on where a run starts, because blocks begin at fixed multiples.
 TEST(CliRuns, BlocksHaveFixedPositions) {
   const Folder folder;
   std::mt19937 random(1);
@@ -285,7 +285,7 @@ TEST(CliRuns, ShardsWithoutABlockAreReported) {
       test::mentions(test::probust("summary " + folder / "s1.sqlite").err, "give the run that merge writes from all shards"));
 }
 
-// Otherwise the shards of a run would overlap, or leave out points.
+// If it could be added, the shards of a run would overlap or omit points.
 TEST(CliRuns, AnEstimatorThatChangesTheShardsCannotBeAdded) {
   const Folder folder;
   const std::string run = folder / "s.sqlite", command = "estimate " + kDigits + " --sigma 0.2 --shard 1/2 -o " + run;
@@ -329,7 +329,7 @@ TEST(CliRuns, AFailedCommandDoesNotChangeTheRun) {
   EXPECT_EQ(names_in(folder / "."), (std::vector<std::string>{"r.sqlite", "rows.csv"}));
 }
 
-// Starts a command that writes the run, and kills it when it has some rows.
+// Starts a command that writes the run, and kills it after it has written some rows.
 void kill_at_its_first_rows(const std::string& arguments, const std::string& run) {
   const pid_t child = fork();
   if (child == 0) {
@@ -359,7 +359,7 @@ TEST(CliRuns, ACopyOfARunThatWasKilledHasItsRows) {
   EXPECT_EQ(test::probust("summary " + copy).status, 0);
 }
 
-// As another user, if this is run as root, who may do everything.
+// Runs a command as another user if this process runs as root, who may write everything.
 Finished as_stranger(const std::string& arguments) {
   const Folder folder;
   std::filesystem::permissions(folder / ".", std::filesystem::perms::all);

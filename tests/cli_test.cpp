@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line: its output, and how it refuses.
+// The command line: its output, and how it reports errors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ void expect_refusal(const Finished& finished, int status, const std::string& men
   EXPECT_NE(finished.err.find(mentions), std::string::npos) << finished.err;
 }
 
-// x [1, 2] times a weight [2, 2] in another file, after 8 unrelated bytes.
+// x [1, 2] times a weight [2, 2] that is in another file, after 8 unrelated bytes.
 std::string model_with_external_weight(const std::string& location, const std::string& length) {
   const std::string tensor = test::encode_external({2, 2}, "w", location, "8", length);
   test::OnnxBuilder builder;
@@ -59,7 +59,7 @@ TEST(Cli, WeightsMayBeInAnotherFile) {
   expect_refusal(logits("w.data", "-1"), 3, "length");
 }
 
-// keras2onnx may write nodes before those whose outputs they read.
+// keras2onnx may write nodes before the nodes whose outputs they read.
 TEST(Cli, NodesMayBeInAnyOrder) {
   const Folder folder;
   const std::string sorted = test::read_whole(digits("digits.onnx")), reversed = test::with_reversed_nodes(sorted);
@@ -131,7 +131,7 @@ TEST(Cli, InspectShowsOpenExtents) {
   EXPECT_TRUE(json::parse(test::probust("inspect --json --input-shape 1,2,4,4 " + model).out)["runs"]);
 }
 
-// If neither the model nor the data determine the input shape, one option does, for every command.
+// If neither the model nor the data determine the input shape, the same option sets it for every command.
 TEST(Cli, OpenExtentsAreGivenByInputShape) {
   test::OnnxBuilder builder;
   builder.input("x", {-1, -1}).node("Relu", {"x"}, {"y"}).output("y", {-1, -1});
@@ -327,7 +327,7 @@ TEST(Cli, TopOptionCountsTheLargestLogits) {
     expect_refusal(test::probust(base + "mc:10 " + wrong), 2, "--top");
 }
 
-// f = x_0 + 2 x_1, [N, 1]: its change is normal.
+// f = x_0 + 2 x_1, [N, 1]. Its change under Gaussian noise is normal.
 TEST(Cli, RegressionModelsHaveATolerance) {
   const Folder folder;
   test::OnnxBuilder builder;
@@ -419,7 +419,7 @@ TEST(Cli, InspectDescribesTheModel) {
   EXPECT_EQ(test::probust("inspect '" + digits("digits.onnx") + "'").status, 0);
 }
 
-// Only lines of text: no control characters, no C1, no invalid UTF-8.
+// Expects only lines of printable text: no control characters, no C1, no invalid UTF-8.
 void expect_printable(const std::string& output) {
   for (const std::string& line : lines_of(output)) EXPECT_EQ(printable(line), line);
 }
@@ -454,7 +454,7 @@ TEST(Cli, NamesInAModelDoNotWriteToTheTerminal) {
     EXPECT_EQ(info["inputs"][0]["name"], "x\\x1b[2J");
     EXPECT_EQ(info["outputs"][0]["name"], "y\\x0a\\x7f\\u009b");
   }
-  // The output by its name as printed, and as in the file.
+  // The output can be named as it is printed, or as in the file.
   for (const std::string& name : {std::string("y\\x0a\\x7f\\u009b"), y})
     EXPECT_EQ(test::probust("inspect --output-name '" + name + "' " + good).status, 0);
 }
@@ -478,7 +478,7 @@ TEST(Cli, VersionReportsTheBuild) {
   EXPECT_TRUE(version["devices"].is_array());
 }
 
-// The benchmark at equal cost, on the digits: errors are reproducible, references are cached, and Monte Carlo's own ratio is
+// The benchmark at equal cost, with the digits: errors are reproducible, references are cached, and Monte Carlo's own ratio is
 // about 1.
 TEST(Cli, FrontierComparesEstimatorsAtEqualCost) {
   const Folder folder;
@@ -500,7 +500,8 @@ TEST(Cli, FrontierComparesEstimatorsAtEqualCost) {
     EXPECT_EQ(before[i].contains("coverage"), before[i]["intervals"].get<int>() > 0);
   }
   EXPECT_EQ(before[0]["estimator"], "mc:50");
-  // The ratio is 1 up to timing and noise: the reference is only 40 times as good, and 40 estimates are few.
+  // The ratio is 1 except for errors of timing and sampling: the reference has only 40 times as many samples, and 40 estimates
+  // are few.
   EXPECT_GT(before[0]["ratio"].get<double>(), 0.4);
   EXPECT_LT(before[0]["ratio"].get<double>(), 2.0);
   EXPECT_EQ(before[2]["intervals"], 0);
@@ -563,7 +564,7 @@ struct WrongFile {
   std::string bytes;
 };
 
-// Invalid files instead of the data: one line and status 3.
+// Invalid files instead of data are reported in one line, with status 3.
 TEST(Cli, WrongDataFilesAreStatus3) {
   const Folder folder;
   const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", 20);
@@ -599,7 +600,7 @@ TEST(Cli, WrongModelFilesAreStatus3) {
   expect_refusal(test::probust("inspect /"), 3);
 }
 
-// Every truncation of a small model file, read by the program itself: a documented status, one line, never a crash.
+// The program reads every truncation of a small model file: it ends with a documented status and one line, and never crashes.
 TEST(Cli, EveryTruncationOfAModelIsRefusedInOneLine) {
   test::OnnxBuilder builder;
   builder.input("x", {-1, 1, 2, 2}).weight("w", Tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})).node("Flatten", {"x"}, {"f"});
@@ -638,8 +639,8 @@ TEST(Cli, ANanRowIsNonfiniteAndTheRunContinues) {
   EXPECT_EQ(lines_of(nothing.err)[0], "probust: warning: no value is finite");
 }
 
-// A signal ends a long run with status 130 and keeps the rows that were written. The signal is sent after the first row, because
-// the time until then depends on the machine.
+// A signal ends a long run with status 130, and the rows that were written remain. The signal is sent after the first row,
+// because the time until then depends on the machine.
 TEST(Cli, AnInterruptedRunKeepsItsRows) {
   const Folder folder;
   write_npy(folder / "x.npy", Tensor({20000, 1, 16, 16}));

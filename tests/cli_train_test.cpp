@@ -48,7 +48,7 @@ TEST(CliTrain, WritesAModelWithItsTrainingRecord) {
   EXPECT_TRUE(mentions(test::read_whole(model), R"("rate":0.02)"));
   EXPECT_FALSE(std::filesystem::exists(model + ".checkpoint"));
   EXPECT_EQ(test::probust("estimate " + model + " " + data + " --sigma 0.1 --estimator taylor --quiet").status, 0);
-  // The same command gives the same file.
+  // The same command writes the same file.
   const std::string first = test::read_whole(model);
   train("--data " + data + " --model mlp:16 --activation tanh --epochs 30 --batch 20 --rate 0.02 --seed 5 --quiet -o " + model);
   EXPECT_EQ(test::read_whole(model), first);
@@ -76,7 +76,7 @@ TEST(CliTrain, ADivergingRunKeepsTheLastGoodState) {
   const Folder folder;
   const std::string model = folder / "moons.onnx", checkpoint = model + ".checkpoint",
                     begin = "train --data " + moons(folder) + " --model mlp:8 --optimizer sgd --schedule constant -o " + model;
-  // One good epoch, interrupted by its end; then a rate that is far too large.
+  // One good epoch, after which training ends; then it is resumed at a rate that is far too large.
   ASSERT_EQ(test::probust(begin + " --epochs 1 --rate 0.1").status, 0);
   EXPECT_FALSE(std::filesystem::exists(checkpoint));
   const std::string good = test::read_whole(model);
@@ -107,7 +107,7 @@ TEST(CliTrain, AnInterruptedTrainingResumesToTheSameModel) {
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
     }
-    // Until there is a state to resume from, and then for different times.
+    // Kills the command as soon as there is a state to resume from, and then after different times.
     for (int k = 0; k < 3000 && !std::filesystem::exists(model + ".checkpoint"); ++k)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::this_thread::sleep_for(std::chrono::milliseconds(30 * ++kills));
@@ -116,7 +116,7 @@ TEST(CliTrain, AnInterruptedTrainingResumesToTheSameModel) {
     waitpid(child, &status, 0);
     const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     EXPECT_TRUE(ended == 0 || ended == (signal == SIGINT ? 130 : 128 + SIGKILL)) << ended;
-    if (std::filesystem::exists(model)) break;  // it was faster than the signal
+    if (std::filesystem::exists(model)) break;  // training finished before the signal
   }
   if (!std::filesystem::exists(model)) {
     const Finished resumed = test::probust(how + model);

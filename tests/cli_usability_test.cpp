@@ -19,14 +19,15 @@ using test::lines_of;
 using test::mentions;
 using test::rows;
 
-// The exit status of a whole shell command, in which PROBUST is the program; its stderr goes to `err` unless it says where.
+// The exit status of a whole shell command, in which PROBUST is the program; its stderr goes to `err` unless the command
+// redirects it.
 int shell(std::string command, const std::string& err = "/dev/null") {
   command.replace(command.find("PROBUST"), 7, PROBUST_PROGRAM);
   const int raw = std::system(("exec 2>'" + err + "'; " + command).c_str());
   return WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
 }
 
-// Two inputs, two classes: y = x w, after which comes `last`.
+// Two inputs and two classes: y = x w, followed by the operator `last`.
 std::string linear_model(const std::string& last) {
   test::OnnxBuilder builder;
   builder.input("x", {-1, 2}).weight("w", Tensor({2, 2}, {1, 0, 0, 1})).node("MatMul", {"x", "w"}, {"y"});
@@ -67,7 +68,7 @@ TEST(CliOutput, AnInputIsNotOverwritten) {
   EXPECT_EQ(test::read_whole(model), linear_model(""));
 }
 
-// A folder that does not exist, a file where a folder should be, and a folder where a file should be.
+// A folder that does not exist, a file in place of a folder, and a folder in place of a file.
 TEST(CliOutput, UnwritableOutputHasItsOwnStatus) {
   const Folder folder;
   const std::string run = folder / "run.sqlite", points = folder.write("x.csv", "1,2,0\n2,1,1\n");
@@ -119,7 +120,7 @@ TEST(CliHelp, FitsTheTerminalAndListsExitStatuses) {
       EXPECT_EQ(help.status, 0);
       for (const std::string& line : lines_of(help.out)) {
         const bool one_word = line.find(' ', line.find_first_not_of(' ')) == std::string::npos;
-        const bool flag = mentions(line, "  --") || mentions(line, "  -o");  // CLI11 does not divide the name of an option
+        const bool flag = mentions(line, "  --") || mentions(line, "  -o");  // CLI11 does not break the name of an option
         EXPECT_TRUE(line.size() <= width || one_word || flag || line.rfind("Usage", 0) == 0)
             << command << " " << width << ": " << line;
       }
@@ -247,7 +248,7 @@ TEST(CliRows, EveryFormatHasTheClasses) {
   EXPECT_TRUE(mentions(test::probust(run + "table").out, "classes: "));
 }
 
-// Two samples cannot show a failure of 1e-20, whatever a model of them claims.
+// Two samples cannot show a failure probability of 1e-20, whatever a model of the margins implies.
 TEST(CliRows, ATableShowsNoMoreThanTheIntervalAllows) {
   const std::string run = "estimate " + kDigits + " --limit 40 --sigma 0.01 --quiet --estimator ";
   const std::string coarse = test::probust(run + "probit:10 --format table").out;

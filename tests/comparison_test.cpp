@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs paired by point: differences, what only one of them has, and points that are not the same.
+// Runs paired by point: differences, points that are in only one of them, and points that are not the same.
 #include "probust/analysis/comparison.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string problem_of(const std::vector<Row>& baseline, const std::vector<Row>&
   return "";
 }
 
-// SciPy 1.10.1: ttest_rel(b, a).confidence_interval() and binomtest(1, 4).pvalue.
+// Reference values from SciPy 1.10.1: ttest_rel(b, a).confidence_interval() and binomtest(1, 4).pvalue.
 TEST(Comparison, ThePairedIntervalIsStudents) {
   const PairedComparison c = only(rows_of_p({0.5, 0.6, 0.7, 0.8, 0.9}), rows_of_p({0.6, 0.65, 0.78, 0.75, 0.9}));
   EXPECT_EQ(c.pairs, 5);
@@ -122,11 +122,11 @@ TEST(Comparison, GroupsMeetByNoiseAndEstimator) {
 TEST(Comparison, OtherPointsAreRefused) {
   const std::vector<Row> labelled{row_of_p(0, 0.5, 3), row_of_p(7, 0.5, 1)}, others{row_of_p(0, 0.5, 3), row_of_p(7, 0.5, 2)};
   EXPECT_NE(problem_of(labelled, others).find("point 7 has label 2 here, but 1 in the baseline"), std::string::npos);
-  EXPECT_EQ(problem_of(labelled, rows_of_p({0.5})), "");  // no label to differ
+  EXPECT_EQ(problem_of(labelled, rows_of_p({0.5})), "");  // without labels, nothing can differ
 
   std::vector<Row> predicted = rows_of_p({0.5}), asked = rows_of_p({0.5});
   predicted[0].predicted = predicted[0].target = 1;
-  EXPECT_EQ(problem_of(asked, predicted), "");  // each model's own prediction
+  EXPECT_EQ(problem_of(asked, predicted), "");  // the target is each model's own prediction
   asked[0].predicted = 2;
   EXPECT_NE(problem_of(asked, predicted).find("point 0 has target 1 here, but 0 in the baseline"), std::string::npos);
 }
@@ -148,7 +148,7 @@ TEST(Comparison, ModelsAreFoundByName) {
   EXPECT_EQ(baseline_model({"a", "b"}, "c"), std::nullopt);
 }
 
-// A model that is always certain of a wrong prediction, against one that is often right.
+// A model that is always certain of a wrong prediction, compared with one that is often right.
 std::vector<Row> rows_with_p_label(const std::vector<double>& p, const std::vector<double>& p_label) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < p.size(); ++i)

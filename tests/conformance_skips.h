@@ -6,13 +6,13 @@
 
 namespace probust::test {
 
-/// A skipped node test of ONNX, and why.
+/// A skipped ONNX node test, and the reason.
 struct ConformanceSkip {
   std::string_view name;  ///< name of the case; a final '*' matches any ending
   std::string_view reason;
 };
 
-/// All cases skipped by name. Cases with an unsupported operator or element type skip themselves and name it.
+/// All cases skipped by name. Cases with an unsupported operator or element type are skipped automatically, with its name.
 inline const std::vector<ConformanceSkip>& conformance_skips() {
   static const std::vector<ConformanceSkip> skips = {
       {"test_affine_grid_3d*", "cannot compute positions in a volume; only images can be sampled"},

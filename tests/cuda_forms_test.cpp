@@ -62,7 +62,7 @@ TEST(CudaNumbers, NarrowNumbersAreTheNearestAndTiesAreEven) {
 
 // ---- chains
 
-// A value on a device, stored in a type, and on the host, where it has the same numbers.
+// A value on a device, stored with the given type, and the same numbers on the host.
 class Value {
  public:
   Value(Device& device, std::int64_t lanes, std::int64_t elements, Type type, std::mt19937& random)
@@ -102,8 +102,8 @@ class Value {
   Array<float> wide_;
 };
 
-// (x + bias + y), rectified or not, times a mask or not, for x of every lane, y of each of its own lanes, and a bias of each
-// channel. The order of operands does not matter.
+// (x + bias + y), optionally rectified and optionally multiplied by a mask, where x has all lanes, y has `own_lanes`, and there
+// is one bias per channel. The order of operands does not matter.
 void expect_right_sums(std::int64_t lanes, std::int64_t own_lanes) {
   Device& device = test::shared_device();
   std::mt19937 random(2);
@@ -154,7 +154,7 @@ void expect_right_sums(std::int64_t lanes, std::int64_t own_lanes) {
 
 TEST(CudaKernels, SumsWithRectifierAndMaskAreRightInEveryTypeAndSize) {
   expect_right_sums(6, 3);
-  expect_right_sums(1, 1);  // then every operand has one lane, as constants do
+  expect_right_sums(1, 1);  // every operand has one lane, like constants
 }
 
 std::vector<std::string> names_of(const DeviceProgram& program) {
@@ -163,7 +163,7 @@ std::vector<std::string> names_of(const DeviceProgram& program) {
   return names;
 }
 
-// A bias of each channel is read by a period, for which no table is needed.
+// A bias per channel is read with a period, so no table is needed.
 TEST(CudaProgram, BiasesOfChannelsNeedNoTable) {
   const auto tables = [](bool with_bias) {
     Graph g;
@@ -178,7 +178,7 @@ TEST(CudaProgram, BiasesOfChannelsNeedNoTable) {
   EXPECT_EQ(tables(true), tables(false));
 }
 
-// The mask of a rectifier is read off its result, so it is never stored.
+// The mask of a rectifier is computed from its result, so it is never stored.
 TEST(CudaProgram, MasksOfRectifiersAreNotStored) {
   for (const Graph& graph : {test::small_cnn(), resnet18({0.125, 0.5, 8})}) {
     const Graph gradient = gradient_graph(graph);
@@ -188,7 +188,7 @@ TEST(CudaProgram, MasksOfRectifiersAreNotStored) {
   }
 }
 
-// A step of a chain that nothing else reads stays in the chain; one that something else reads, too, is stored.
+// A step of a chain that nothing else reads stays in the chain; one that something else also reads is stored.
 TEST(CudaProgram, StepsThatAreNotMasksAreRight) {
   Graph g;
   const ValueId x = append_input(g, {2, 3}, Extent::example, "x"), c = append_input(g, {2, 3}, Extent::seeded, "c");
@@ -273,7 +273,7 @@ void expect_all_layers() {
     const ValueId x = l.relu(l.bias(l.conv(l.x)));
     return std::vector{l.relu(build::add(l.graph, l.bias(l.conv(x)), x))};
   });
-  // The second of two convolutions that are added takes the first as its residual.
+  // The second of two convolutions that are added has the first as its residual.
   expect_layers("projection", {"convolution, bias", "convolution, bias, residual, relu"}, [](Layers& l) {
     const ValueId a = l.bias(l.conv(l.x)), b = l.bias(l.conv(l.x));
     return std::vector{l.relu(build::add(l.graph, a, b))};
@@ -303,7 +303,7 @@ void expect_all_layers() {
 
 TEST(CudaProgram, ConvolutionsEndWithBiasResidualAndRectifier) { expect_all_layers(); }
 
-// Algorithms differ by size and epilogue.
+// The algorithm depends on the size and the epilogue.
 TEST(CudaProgram, RectifiersOfConvolutionsKeepWhatIsNotANumber) {
   for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
     Device device(0, precision);
@@ -314,7 +314,7 @@ TEST(CudaProgram, RectifiersOfConvolutionsKeepWhatIsNotANumber) {
           const ValueId y = l.bias(l.conv(l.x));
           l.graph.outputs = {l.relu(residual ? build::add(l.graph, y, l.x) : y)};
           std::vector<float> x(static_cast<std::size_t>(element_count(l.graph[l.x].shape) * images), 1.0F);
-          x[0] = NAN;  // of the first image
+          x[0] = NAN;  // in the first image
           const std::vector<float> result = run_on_device(l.graph, {images, 1}, {x}, device)[0];
           EXPECT_TRUE(std::isnan(result[0])) << name_of(precision) << ", " << channels << " channels, " << images << " images";
           EXPECT_FALSE(std::isnan(result.back())) << name_of(precision);
@@ -324,7 +324,8 @@ TEST(CudaProgram, RectifiersOfConvolutionsKeepWhatIsNotANumber) {
   }
 }
 
-// Sums in float32 of narrow numbers, rounded once at the end: to half a unit of the last of 8 bits, and what sums lose.
+// Sums of narrow numbers are computed in float32 and rounded once at the end: to half a unit of the last of 8 bits, plus the
+// sum's own error.
 TEST(CudaProgram, NarrowConvolutionsRoundTheirResultsOnce) {
   Device device(0, Precision::bf16);
   Layers l(8);
@@ -347,7 +348,7 @@ TEST(CudaProgram, NarrowConvolutionsRoundTheirResultsOnce) {
     ASSERT_NEAR(actual[e], expected[e], 1.01 * 0x1p-8 * std::fabs(expected[e]) + 1e-5) << e;
 }
 
-// Compiled kernels serve images of any number: also few images of few pixels, in the strides of residual networks.
+// Compiled kernels support any number of images, including few images with few pixels, with the strides of residual networks.
 TEST(CudaProgram, FusedConvolutionsOfSmallImagesAgree) {
   std::mt19937 random(7);
   for (const Precision precision : {Precision::bf16, Precision::tf32}) {
@@ -414,7 +415,7 @@ TEST(CudaExecutor, RefusedEpiloguesAreTold) {
 }
 #endif
 
-// Forwards of gradients fuse what forwards do: a rectifier's derivative needs only its result.
+// Forward passes for gradients have the same fusions as plain ones, because a rectifier's derivative needs only its result.
 TEST(CudaProgram, AResidualBlockTakesTheSameStepsInItsGradient) {
   const Graph forward = resnet18({0.125, 0.5, 8});
   const auto convolutions = [](const Graph& graph) {
@@ -446,7 +447,7 @@ TEST(CudaProgram, NarrowImagesHalveWhatAResidualNetworkMoves) {
   EXPECT_LT(of_forward, 0.55);
   EXPECT_LT(of_gradient, 0.55);
   EXPECT_GT(of_forward, 0.45);
-  // Concatenations keep images narrow, too.
+  // Concatenations also keep images narrow.
   const Graph dense = simplify(test::import_bytes(test::make_onnx(test::architecture("densenet121"), {0.25, 0.1, 32}))->graph);
   EXPECT_LT(ratio(dense, {4096, 1}), 0.56);
   EXPECT_LT(ratio(gradient_graph(dense), {455, 9}), 0.55);
@@ -462,7 +463,7 @@ TEST(CudaProgram, AResidualNetworkTakesFewKernelsOfOurOwn) {
     Array<float> arena;
     (void)program.run({1, 1}, std::span(&from, 1), arena);
     EXPECT_LE(device.launches(), 25) << name_of(precision);
-#ifdef PROBUST_CUDA_EMULATED  // where every epilogue is the library's, except in float32: a copy, a sum and a bias are left
+#ifdef PROBUST_CUDA_EMULATED  // where the library computes every epilogue, except in float32: a copy, a sum and a bias remain
     EXPECT_EQ(device.launches(), precision == Precision::float32 ? 23 : 3) << name_of(precision);
 #endif
   }
@@ -489,9 +490,9 @@ TEST(CudaProgram, NarrowNetworksAgreeToTheirPrecision) {
           error += std::pow(static_cast<double>(actual[i][e]) - expected[i][e], 2);
           size += std::pow(static_cast<double>(expected[i][e]), 2);
         }
-        const double most = i == 0 ? 0.05 : 0.2;  // gradients jump where rounding switches a rectifier
+        const double most = i == 0 ? 0.05 : 0.2;  // gradients jump where rounding toggles a rectifier
         EXPECT_LT(std::sqrt(error), most * std::sqrt(size)) << "output " << i;
-        EXPECT_GT(std::sqrt(error), 1e-5 * std::sqrt(size)) << "output " << i;  // narrow indeed
+        EXPECT_GT(std::sqrt(error), 1e-5 * std::sqrt(size)) << "output " << i;  // the numbers are really narrow
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions of cuBLASLt and cuDNN that native/cuda/gpu looks up by name. They are called only where that needs no GPU.
+// The functions of cuBLASLt and cuDNN that native/cuda/gpu looks up by name. They are called only if that needs no GPU.
 #include <gtest/gtest.h>
 
 #include "cuda/gpu/lazy.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several emulated CUDA devices, equal and unequal, against one.
+// Compares several emulated CUDA devices, equal and unequal ones, with a single one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST(CudaChunks, CoverAllUnitsOnceAndDifferInSizeByAtMostOne) {
 
 TEST(CudaChunks, AreWholeBatchesInLargeCallsEightPerDeviceInUsualOnesAndEqualSharesInSmallOnes) {
   EXPECT_EQ(chunk_count(1000 * 4096, 2, 4096), 1000);
-  EXPECT_EQ(chunk_count(1000 * 4096 + 1, 2, 4096), 1002);  // as many for each device
+  EXPECT_EQ(chunk_count(1000 * 4096 + 1, 2, 4096), 1002);  // the same number for each device
   EXPECT_EQ(chunk_count(128 * 100, 2, 4096), 16);
   EXPECT_EQ(chunk_count(8 * 3 * 256, 8, 4096), 24);  // not below 1/16 of a batch
   EXPECT_EQ(chunk_count(2 * 255, 2, 4096), 2);
@@ -56,7 +56,7 @@ TEST(CudaChunks, AreWholeBatchesInLargeCallsEightPerDeviceInUsualOnesAndEqualSha
   EXPECT_EQ(chunk_count(64, 2, 1), 64);
 }
 
-// What take_turns did: the chunks of each device, by their first units, and the devices that it left out.
+// The record of a take_turns call: the chunks of each device, by their first units, and the devices that were left out.
 struct Turns {
   std::map<std::size_t, std::vector<std::int64_t>> taken;
   std::vector<std::size_t> left_out;
@@ -93,7 +93,7 @@ std::vector<std::int64_t> numbers_to(std::int64_t end) {
   return all;
 }
 
-// Waits until `true_at_last` is, but not forever.
+// Waits until `true_at_last` holds, but not forever.
 template <class Condition>
 void wait_until(const Condition& true_at_last) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -128,7 +128,7 @@ TEST(CudaChunks, OfADeviceWithoutMemoryAreDoneByTheOthers) {
     EXPECT_EQ(turns.left_out, std::vector<std::size_t>(without.begin(), without.end()));
     for (const std::size_t device : without) EXPECT_EQ(asked[device], 1) << "a device without memory was asked again";
   }
-  // Fewer chunks than devices: those that had none take over.
+  // With fewer chunks than devices, the devices that had none take over.
   const Turns few = turns_of(2, 5, [&](std::size_t device, std::int64_t) {
     if (device < 4) throw out_of_memory("full");
   });
@@ -169,7 +169,7 @@ struct Card {
   std::int64_t memory = kUnlimited;
 };
 
-// Has these devices while it exists.
+// During the lifetime of this object, these are the emulated devices.
 class Cards {
  public:
   explicit Cards(const std::vector<Card>& cards) : count_(static_cast<int>(cards.size())) {
@@ -190,7 +190,7 @@ class Cards {
   Cards(const Cards&) = delete;
   Cards& operator=(const Cards&) = delete;
 
-  // The pieces of work of each device since the last call.
+  // The number of pieces of work that each device has received since the last call.
   std::vector<std::int64_t> work() {
     std::vector<std::int64_t> each;
     for (int k = 0; k < count_; ++k) {
@@ -207,7 +207,7 @@ class Cards {
 
 std::vector<Card> equal_cards(int count) { return std::vector<Card>(static_cast<std::size_t>(count)); }
 
-// Some slower than others, some with memory for only a few lanes.
+// Some devices are slower than others, and some have memory for only a few lanes.
 std::vector<Card> unequal_cards(int count) {
   std::vector<Card> cards = equal_cards(count);
   for (int k = 0; k < count; ++k) {
@@ -266,7 +266,7 @@ void expect_equal(const Projection& a, const Projection& b, const std::string& w
   expect_equal(a.pairs, b.pairs, what);
 }
 
-// What every call returns.
+// The results of every call.
 struct Answers {
   Tensor logits;
   std::vector<std::vector<std::int64_t>> counts, no_counts;
@@ -305,7 +305,7 @@ void expect_equal(const Answers& a, const Answers& b, const std::string& what) {
   expect_all_equal(a.projected, b.projected, what + ", project");
 }
 
-// With more devices than points, too. A batch of 16 lanes gives several chunks per device.
+// Also tests more devices than points. With batches of 16 lanes, each device has several chunks.
 TEST(CudaSeveral, EveryCallGivesTheBitsOfOneDevice) {
   const Graph graph = test::small_smooth_network(4);
   std::map<std::int64_t, Answers> expected;
@@ -357,7 +357,7 @@ TEST(CudaSeveral, RowsAreThoseOfOneDevice) {
   }
 }
 
-// With 24 rivals or more, normal probabilities are computed on the devices, too.
+// With at least 24 rivals, normal probabilities are also computed on the devices.
 TEST(CudaSeveral, ShareNormalProbabilities) {
   std::mt19937 random(3);
   const Graph graph = test::linear_classifier(test::random_tensor({26, 64}, random), test::random_tensor({26}, random));
@@ -466,7 +466,7 @@ TEST(CudaSeveral, HaveTheFactsOfOneDevice) {
   EXPECT_EQ(all->averages(dense_points(2), kGaussian, 5).value()->planned(), 5);
 }
 
-// The caller plans for the device with the most memory; the others divide what is too large for them.
+// The caller plans for the device with the most memory; the other devices split what does not fit into their memory.
 TEST(CudaSeveral, ASmallDeviceDoesNotLimitTheOthers) {
   const Cards devices(unequal_cards(2));
   const auto all = on_all(test::small_smooth_network(4));

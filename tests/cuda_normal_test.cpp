@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Normal probabilities on a device against the host's. Linked, like cuda_test.cpp, with the emulated device or with a GPU.
+// Compares normal probabilities computed on a device with those of the host. Like cuda_test.cpp, this is linked with the
+// emulated device or a GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +22,7 @@ Device& device() {
   return one;
 }
 
-// Problems like a classifier's, in several sizes: rows of U are differences of random class vectors.
+// Problems like those of a classifier, of several sizes: rows of U are differences of random class vectors.
 std::vector<test::Owned> classifier_problems(std::vector<Eigen::Index> sizes, double level) {
   test::Normals normal(11);
   std::vector<test::Owned> all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every operator of the table in support/op_cases.h on a device, against its definition.
+// Compares every operator of the table in support/op_cases.h on a device with its definition.
 #include <gtest/gtest.h>
 
 #include "cuda/lowering.h"

@@ -19,7 +19,7 @@ constexpr Precision kLower[] = {Precision::tf32, Precision::bf16};
 
 bool rounds(Op op) { return op == Op::matmul || op == Op::conv || op == Op::conv_transpose; }
 
-// Bits that operands keep, and with bf16 results of convolutions, too.
+// The relative precision of operands and, with bf16, also of results of convolutions.
 double unit(Precision precision) { return precision == Precision::tf32 ? 0x1p-10 : 0x1p-7; }
 
 TEST(CudaPrecision, OnlyProductsAndConvolutionsRound) {
@@ -53,7 +53,7 @@ TEST(CudaPrecision, OnlyProductsAndConvolutionsRound) {
         rounded += actual != expected ? 1 : 0;
       }
     }
-#ifdef PROBUST_CUDA_EMULATED  // on a GPU, problems as small as these may run by other units than tensor cores
+#ifdef PROBUST_CUDA_EMULATED  // on a GPU, such small problems may not run on tensor cores
     EXPECT_GT(rounded, 20) << name_of(precision);
 #endif
   }
@@ -70,7 +70,7 @@ void expect_close(const Eigen::MatrixXd& actual, const Eigen::MatrixXd& expected
   EXPECT_LE((actual - expected).norm(), tolerance * expected.norm()) << what;
 }
 
-// Every coarse call against float32's, to what the operands' rounding does to this network.
+// Compares every coarse call with that in float32, within the effect of rounding operands in this network.
 TEST(CudaPrecision, CoarseCallsAgreeWithFloat32) {
   const Points points = test::some_points(6, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
@@ -99,7 +99,7 @@ TEST(CudaPrecision, CoarseCallsAgreeWithFloat32) {
   }
 }
 
-// On a GPU they may, because the libraries choose algorithms by the batch (docs/cuda.md).
+// On a GPU, they may depend on it, because the libraries choose algorithms by the batch (docs/cuda.md).
 #ifdef PROBUST_CUDA_EMULATED
 TEST(CudaPrecision, ResultsDoNotDependOnMemoryOrBatch) {
   const Points points = test::some_points(5, {1, 8, 8}, 4);
@@ -119,7 +119,7 @@ TEST(CudaPrecision, ResultsDoNotDependOnMemoryOrBatch) {
 }
 #endif
 
-// The least memory with which a classifier can run.
+// The smallest amount of memory with which a classifier can run.
 std::int64_t least_memory(const Graph& graph, Precision precision) {
   CudaOptions cuda;
   cuda.precision = precision;
@@ -135,7 +135,7 @@ std::int64_t least_memory(const Graph& graph, Precision precision) {
   return enough;
 }
 
-// The report of a precision's error takes what is left; without enough for one example, the run goes on.
+// The report of a precision's error uses memory that is left. If one example does not fit, the run continues without a report.
 TEST(CudaPrecision, TheReportOfItsErrorTakesNoMemoryOfItsOwn) {
   const Points points = test::some_points(6, {1, 8, 8}, 4);
   const std::int64_t of_float32 = least_memory(test::small_cnn(), Precision::float32);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CUDA backend against the CPU's: operators, coarse calls, noise, whole models. Linked with the emulated device it runs
-// everywhere; tests/gpu/run.sh runs it linked with the GPU.
+// Compares the CUDA backend with the CPU: operators, coarse calls, noise, whole models. Linked with the emulated device, it
+// runs everywhere; tests/gpu/run.sh runs it linked with the GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ TEST(CudaProgram, LayersOfTheSizesOfRealNetworksAgreeWithTheirDefinitions) {
   }
 }
 
-// Separate from op_cases(), which checks derivatives: a value as low as this would swamp them.
+// Separate from op_cases(), which checks derivatives: so low a value would swamp them.
 TEST(CudaProgram, TheMaximumOfAWindowOnThePaddingIsTheLowestFloat) {
   Graph graph;
   const Window window{{2, 1}, {1, 2}, {1, 1}, {1, 4}, {1, 1}, {0, 4}};
@@ -163,7 +163,7 @@ TEST(CudaProgram, ProductsEndWithTheirBiasAndRectifier) {
   expect_product("two of each", 2, a, b,
                  [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, relu(g, plus(g, y, {3})), {3}))}; });
   expect_product("rectifier first", 2, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, relu(g, y), {3})}; });
-  // A sum that differs between rows or is wider is not a bias; a value that others read must be stored.
+  // A sum that differs between rows, or that is wider, is not a bias; a value that other operators read must be stored.
   expect_product("by row", 2, a, b, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {4, 1})}; });
   expect_product("by matrix", 2, {2, 4, 5}, {2, 5, 3}, [&](Graph& g, ValueId y) { return std::vector{plus(g, y, {2, 1, 3})}; });
   expect_product("wider", 2, {1, 5}, b, [&](Graph& g, ValueId y) { return std::vector{relu(g, plus(g, y, {2, 3}))}; });
@@ -174,7 +174,7 @@ TEST(CudaProgram, ProductsEndWithTheirBiasAndRectifier) {
   });
 }
 
-// As in the graph's rectifier, NaN stays NaN.
+// As for the graph's rectifier, NaN remains NaN.
 TEST(CudaProgram, RectifiersOfProductsKeepWhatIsNotANumber) {
   Graph g;
   const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
@@ -257,7 +257,7 @@ TEST(CudaDevice, ProductsAndConvolutionsCanBeRecorded) {
 
 // ---- two streams
 
-// On the emulated device, both ways: each stream runs as late as it may.
+// On the emulated device, runs the body twice: each time, one of the streams runs as late as possible.
 void for_each_dawdler(const std::function<void(const std::string&)>& body) {
 #ifdef PROBUST_CUDA_EMULATED
   for (const Stream stream : {Stream::main, Stream::side}) {
@@ -300,7 +300,7 @@ TEST(CudaDevice, ProductsAndRecordingsKeepToTheMainStream) {
 }
 #endif
 
-// Runs a program once per row of inputs, each in the array chosen by `array_of`, and compares.
+// Runs a program once per row of inputs, each in the array that `array_of` chooses, and compares the results.
 class Runs {
  public:
   explicit Runs(const Graph& graph)
@@ -363,7 +363,7 @@ TEST(CudaProgram, RunsThatComeAgainAreReplayed) {
   EXPECT_EQ(replays_so_far() - before, 3);
 }
 
-// Another program's convolutions need a larger workspace than a recording uses.
+// The convolutions of a different program need a larger workspace than the one that a recording uses.
 TEST(CudaProgram, RecordingsDoNotOutliveTheWorkspacesOfTheDevice) {
   Runs runs(test::small_cnn());
   const Array<float> x(runs.device, 5 * 64);
@@ -407,7 +407,7 @@ TEST(CudaProgram, ConvolutionsThatTheLibraryRefusesAreNamedAndRight) {
   EXPECT_TRUE(told[0].ends_with(": the test refuses")) << told[0];
 }
 
-// Operations that a GPU would refuse during a recording.
+// Operations that a GPU would refuse during recording.
 TEST(CudaDevice, NothingIsAllocatedOrAwaitedWhileRecording) {
   Device device(0, Precision::float32);
   const Array<float> x(device, 1);
@@ -422,7 +422,7 @@ TEST(CudaDevice, NothingIsAllocatedOrAwaitedWhileRecording) {
 }
 #endif
 
-// A host step downloads data, which cannot be recorded.
+// A step on the host downloads data, which cannot be recorded.
 TEST(CudaProgram, HostStepsAreNotRecorded) {
   Graph g;
   const ValueId x = append_input(g, {1, 2}, Extent::example, "x");
@@ -534,7 +534,7 @@ std::vector<std::pair<std::string, std::shared_ptr<const NoiseShape>>> all_noise
   return noises;
 }
 
-// Laplace noise whose draws claim to be of a kind that no kernel knows.
+// Laplace noise whose draws have a kind for which no kernel exists.
 class UnknownDraws final : public NoiseShape {
  public:
   std::string name() const override { return "unknown"; }
@@ -677,7 +677,7 @@ TEST(CudaExecutor, ResultsDoNotDependOnMemoryOrBatch) {
   }
 }
 
-// Many chunks, each drawn while the previous one runs.
+// Many chunks; the noise of each is drawn while the previous one runs.
 TEST(CudaExecutor, NoiseDrawnBesideRunsIsTheSame) {
   const Points points = some_points(6, {1, 8, 8}, 4);
   const auto host = make_executor("cpu", test::small_cnn(), {}).value();
@@ -695,7 +695,7 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
   const Graph wide = test::linear_classifier(test::random_tensor({4, 500}, random), test::random_tensor({4}, random));
   const Noise noise{isotropic_gaussian(), 0.3};
   const std::vector<std::vector<std::int64_t>> rivals{{1, 2, 3}, {2, 3, 0}, {3, 0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3, 0}};
-  constexpr std::int64_t kBeside = std::int64_t{64} << 10;  // the model's constants and tables, and the points of a call
+  constexpr std::int64_t kBeside = std::int64_t{64} << 10;  // for the model's constants and tables, and the points of a call
   const Graph cnn = test::small_cnn();
   for (const auto& [graph, precision] :
        {std::pair(cnn, Precision::float32), {cnn, Precision::bf16}, {wide, Precision::float32}}) {
@@ -731,7 +731,7 @@ TEST(CudaExecutor, LightNetworksRunMoreLanes) {
 }
 #endif
 
-// The device does not split off the last layer, so it says from the start that each margin takes a backward pass.
+// The device does not split off the last layer, so it announces from the start that each margin takes a backward pass.
 TEST(CudaExecutor, AnnouncesABackwardPassForEachOfManyRivals) {
   std::mt19937 random(7);
   const Graph many = test::linear_classifier(test::random_tensor({300, 8}, random), test::random_tensor({300}, random));
@@ -803,7 +803,7 @@ TEST(CudaExecutor, ADeviceWithLessMemoryThanAllowedTakesSmallerChunks) {
 #endif
 
 TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
-  std::mt19937 random(6);  // a size for which the library does not prefer other units than tensor cores
+  std::mt19937 random(6);  // a size for which the library uses tensor cores
   const Graph graph = test::linear_classifier(test::random_tensor({256, 1024}, random), test::random_tensor({256}, random));
   const Points points = some_points(128, {1024}, 256);
   const Tensor exact = on_device(graph)->logits(points.x).value();
@@ -826,7 +826,7 @@ TEST(CudaExecutor, LowerPrecisionIsChosenAndItsErrorTold) {
   }
 }
 
-// Forward and backward convolutions of a residual network, with strides and projections.
+// Forward and backward convolutions of a residual network, with strides and projections, run in the library.
 TEST(CudaProgram, ConvolutionsOfAResidualNetworkAreTheLibrarys) {
   for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
     Device device(0, precision);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Curvature of smoothed margins, and of boundaries that are quadratic, against known values.
+// Curvature of smoothed margins and of quadratic boundaries, compared with known values.
 #include "probust/analysis/geometry/curvature.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace probust {
 namespace {
 
-// Class 0 where sum a_e x_e² > -1.
+// Class 0 wins if sum a_e x_e² > -1.
 Graph quadratic(const std::vector<float>& a) {
   Graph g;
   const auto d = static_cast<std::int64_t>(a.size());
@@ -80,13 +80,13 @@ TEST(SmoothedCurvatureTest, ARectifierHasItsClosedForm) {
     EXPECT_LT(found.largest.std_error, 0.03 * expected);
     EXPECT_NEAR(found.smallest.value, 0, 0.02 * expected + 4 * found.smallest.std_error);
     EXPECT_NEAR(found.mean.value, expected / 5, 4 * found.mean.std_error) << b;
-    // Without noise there is none, and the propositions do not apply.
+    // Without noise, there is no curvature, and the propositions do not apply.
     const QuadraticBound bound = quadratic_bounds(*one.executor, one.points, sigma).value().front();
     EXPECT_FALSE(bound.defined);
   }
 }
 
-// Margins 2 over class 1 with a slope of 4, 1 over class 2 with a slope of 1.
+// The margin over class 1 is 2 with a slope of 4; the margin over class 2 is 1 with a slope of 1.
 TEST(SmoothedCurvatureTest, TheNearestRivalIsTheOneWithTheSmallestZ) {
   const OnePoint one = at(test::linear_classifier(Tensor({3, 2}, {0, 0, 4, 0, 0, 1}), Tensor({3}, {2, 0, 1})), {0, 0});
   const SmoothedCurvature found = smoothed_curvature(*one.executor, one.points, 0.1).value().front();
@@ -120,8 +120,8 @@ TEST(PiecewiseLinear, IsRecognisedFromTheGraph) {
   EXPECT_FALSE(is_piecewise_linear(quadratic({1, 2})));
 }
 
-// On the sphere |x| = 1 in three dimensions, with class 1 outside: the Taylor estimate is 1/2, and the truth is more, by more
-// than the paper's product with the paper's constant, and by less than the sum.
+// On the sphere |x| = 1 in three dimensions, with class 1 outside, the Taylor estimate is 1/2. The truth exceeds it by more
+// than the product in the paper, with the paper's constant, and by less than the sum.
 TEST(QuadraticBoundTest, TheProductIsNoBoundAndTheSumIs) {
   for (const double sigma : {0.05, 0.1, 0.2}) {
     OnePoint one = at(test::ball(3, 1), {0.6F, 0.8F, 0}, 1);

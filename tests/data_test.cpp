@@ -103,7 +103,7 @@ TEST(MadeData, DigitsAreInkOnPaper) {
     EXPECT_TRUE(pixel >= 0 && pixel <= 1);
 }
 
-// The same digit at two resolutions: one pixel is about the mean of four pixels at twice the size.
+// The same digit at two resolutions: one pixel is about the mean of the four pixels at twice the resolution.
 TEST(MadeData, DigitsAreDrawnOnPixelsOfAnySize) {
   const MadeDataKind& kind = made_data_kind("digits");
   const MadeData fine = make_data(kind, {.count = 10, .noise = 0.0}),
@@ -121,7 +121,7 @@ TEST(MadeData, DigitsAreDrawnOnPixelsOfAnySize) {
   EXPECT_LT(difference, 0.02);
 }
 
-// The same bits on every compiler and processor: recorded reference values, also reproduced by WebAssembly.
+// The same bits on every compiler and processor: recorded reference values, which WebAssembly also reproduces.
 TEST(MadeData, IsTheSameEverywhere) {
   std::uint32_t sum = 0;
   for (const MadeDataKind& kind : made_data_kinds()) {

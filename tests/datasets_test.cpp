@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data files: the contents of well-formed files, and only an Error for all others.
+// Data files: well-formed files are read correctly, and all others result in an Error.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -123,7 +123,7 @@ std::string cifar(const std::vector<int>& labels, bool hundred = false) {
 
 // ---- Expectations. --------------------------------------------------------------------------------------------------------
 
-// A message with the names of files in place of their paths.
+// A message in which the paths of files are replaced with their names.
 std::string with_names(std::string message, const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string() + "/";
   for (std::size_t begin; (begin = message.find(folder)) != std::string::npos;) message.erase(begin, folder.size());
@@ -206,7 +206,7 @@ TEST_F(Datasets, NpyReadsHalfPrecision) {
 }
 
 TEST_F(Datasets, NpyReadsFortranOrder) {
-  // The element at (i, j, k) is 100 i + 10 j + k; in Fortran order i runs fastest.
+  // The element at (i, j, k) is 100 i + 10 j + k. In Fortran order, i varies fastest.
   Values rows, columns;
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 3; ++j)
@@ -555,7 +555,7 @@ TEST_F(Datasets, NumbersAreMatchedWithClassNamesThatAreNumbers) {
   EXPECT_EQ(read(path, {.labels_path = array, .known_classes = {"3", "8"}}).labels, (Labels{0, 1}));
 }
 
-// The labels of support vector machines, in any file.
+// The labels used for support vector machines, in any file.
 TEST_F(Datasets, LabelsMinusOneAndOneAreTwoClasses) {
   const std::string signs = little(static_cast<std::uint64_t>(-1), 8) + little(1, 8);
   const std::string both = write("b.npz", zip({{"x.npy", kPoints}, {"y.npy", npy("'<i8'", "(2,)", signs)}}));

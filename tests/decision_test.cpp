@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What decides the class of a model: every decision is compared with the model's own output at many inputs, and must not
-// saturate.
+// How the class of a model is determined: every decision rule is compared with the model's own output at many inputs, and must
+// not saturate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct Tail {
   std::string name;
   std::function<void(OnnxBuilder&)> add;  // nodes from "s" to "y"
   double threshold = 0;                   // of y
-  double size = 1;                        // number of scores that y distinguishes in float32
+  double size = 1;                        // range of scores that y distinguishes in float32
 };
 
 // s = x w for x [1, 2], one number.
@@ -226,7 +226,7 @@ TEST(Decision, OneNumberIsComparedWithTheThresholdOfItsKind) {
   }
 }
 
-// Far from the boundary, float32 sigmoids are 0 and 1; logits still differ from point to point.
+// Far from the boundary, sigmoids in float32 are exactly 0 and 1; logits still differ from point to point.
 TEST(Decision, ProbabilitiesOfOneNumberDoNotSaturate) {
   for (const Tail& tail : number_tails()) {
     if (tail.threshold == 0) continue;
@@ -288,7 +288,7 @@ TEST(Decision, ANumberWithoutATwoSidedRangeNeedsAThreshold) {
   }
 }
 
-// A value that is never below zero has no class on the other side of it.
+// A value that is never negative has no class below zero.
 TEST(Decision, ANumberThatIsNeverNegativeNeedsAThreshold) {
   const std::vector<std::pair<std::string, std::function<void(OnnxBuilder&)>>> tails{
       {"odds",
@@ -339,7 +339,7 @@ TEST(Decision, AFactorThatCanBeZeroIsKept) {
   for (const auto& x : trial_inputs(3, 1)) EXPECT_EQ(largest(values_at(model, x)), largest(values_at(raw, x))) << model.decision;
 }
 
-// Its range does not follow from the operators, but it stays in 0..1: a Gaussian of the score, over a sum of such.
+// Its range does not follow from the operators, but y = s² / (s² + 1) stays within 0..1.
 TEST(Decision, ANumberWithinTheUnitIntervalIsAProbability) {
   OnnxBuilder builder = one_score();
   scalar(builder, "c", 1).node("Mul", {"s", "s"}, {"q"}).node("Sin", {"s"}, {"h"}).node("Mul", {"h", "h"}, {"hh"});
@@ -396,7 +396,7 @@ TEST(Decision, TheLargestValueDecidesWhateverKeepsTheOrder) {
     ASSERT_TRUE(model) << tail.name << ": " << model.error().message();
     const Model raw = import_bytes(four_scores().node("Identity", {"s"}, {"y"}).output("y").bytes()).value();
     for (const auto& x : trial_inputs(3, 1)) EXPECT_EQ(largest(values_at(*model, x)), largest(values_at(raw, x))) << tail.name;
-    for (const auto& x : trial_inputs(3, 100)) {  // probabilities of 1 and 0, all alike
+    for (const auto& x : trial_inputs(3, 100)) {  // probabilities that are all exactly 1 or 0
       std::vector<float> logits = values_at(*model, x);
       EXPECT_EQ(largest(logits), largest(values_at(raw, x))) << tail.name;
       std::sort(logits.begin(), logits.end());
@@ -405,7 +405,7 @@ TEST(Decision, TheLargestValueDecidesWhateverKeepsTheOrder) {
   }
 }
 
-// Tails that change the order of scores, so that their operands do not decide.
+// Tails that change the order of scores, so that the operands of a tail do not determine the class.
 const std::vector<Tail>& mixing_tails() {
   static const std::vector<Tail> tails{
       {"class weights times a softmax",
@@ -481,7 +481,7 @@ TEST(Decision, MixedProbabilitiesAreComparedAsLogarithms) {
   }
 }
 
-// Where softmax(x V) + softmax(x W) is largest, to 19 digits.
+// The class for which softmax(x V) + softmax(x W) is largest, computed with 19 digits.
 std::int64_t winner_of_sum(const std::vector<float>& x, const Tensor& v, const Tensor& w) {
   std::vector<long double> total(4, 0);
   for (const Tensor* weights : {&v, &w}) {
@@ -494,7 +494,7 @@ std::int64_t winner_of_sum(const std::vector<float>& x, const Tensor& v, const T
   return std::max_element(total.begin(), total.end()) - total.begin();
 }
 
-// In float32 both classes have .5; they differ by 1e-9.
+// In float32, both classes have 0.5; they really differ by 1e-9.
 TEST(Decision, SaturatedSoftmaxesThatDisagreeAreDistinguished) {
   const Tensor others({3, 4}, {-1, 0.5F, 1, 0, 1, -0.3F, 0.2F, 1, 0.4F, -1, -0.1F, 0.7F});
   for (const bool weighted : {false, true}) {
@@ -571,7 +571,7 @@ TEST(Decision, LongChainsOfProbabilitiesAreVisitedOnce) {
   EXPECT_TRUE(decided(builder.output("y", {-1, 1})));
 }
 
-// A ReLU or a clip of logits creates ties that belong to the model.
+// A ReLU or a clip of the logits creates ties that are part of the model.
 TEST(Decision, ClippedLogitsStayClipped) {
   OnnxBuilder builder = four_scores();
   const Model model = decided(builder.node("Relu", {"s"}, {"r"}).node("LogSoftmax", {"r"}, {"y"}).output("y")).value();
@@ -813,7 +813,7 @@ TEST(Decision, DistancesAreNotScores) {
   EXPECT_FALSE(decided(builder));
 }
 
-// p - 0.3 is compared with 0, and sqrt(p) with 0.5: the reported rule is the applied rule.
+// p - 0.3 is compared with 0, and sqrt(p) with 0.5: the reported rule is the one that is applied.
 TEST(Decision, OffsetsAndRootsOfProbabilitiesKeepTheirOwnThreshold) {
   OnnxBuilder offset = one_score();
   scalar(offset, "c", 0.3F).node("Sigmoid", {"s"}, {"p"}).node("Sub", {"p", "c"}, {"y"}).output("y", {-1, 1});
@@ -838,7 +838,7 @@ TEST(Decision, ClassNamesAreReadAsPeopleStoreThem) {
     EXPECT_TRUE(onnx::parse_class_names(broken).empty()) << broken;
 }
 
-// A label that is not the position: numbers of a table, or the position counted from 1.
+// A label that is not the position: a number from a table, or the position counted from 1.
 TEST(Decision, NumericLabelsOfTheGraphAreClassNames) {
   using Names = std::vector<std::string>;
   const auto labelled = [](bool from_table) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An executor in front of another one that treats each question by its type. It compiles as it is and, which is a test, not with
+// An executor that wraps another one and handles each question by its type. It must compile as it is, and must not compile with
 // IGNORES_A_QUESTION (tests/CMakeLists.txt).
 #include <type_traits>
 

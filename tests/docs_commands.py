@@ -7,10 +7,10 @@ Blocks of a page run in order in one empty folder, with PROGRAM in PATH as `prob
   ```sh                     a script, which must end with status 0
   ```sh no-test: REASON     not run
   ```console                lines "$ COMMAND", each followed by its output; numbers may differ by 2% or 0.002
-  ```python                 a script; it and the rest of the page are skipped where a module that it imports is missing
+  ```python                 a script; if a module that it imports is missing, it and the rest of the page are skipped
 
 In the lines between the dashes at the top of a page, `files: PAGE` runs the first sh block of another page first, and
-`files: repository` is for pages that begin in a checkout: demos/ is there. A command outside of such blocks is an error.
+`files: repository` is for pages that begin in a checkout, with demos/. A command outside such blocks is an error.
 """
 import functools
 import os
@@ -55,7 +55,7 @@ def blocks_of(text):
 
 
 def alike(expected, found):
-    """Whether two lines are the same words, and numbers that are nearly the same."""
+    """Whether two lines have the same words, and numbers that are nearly equal."""
     if NUMBER.sub("0", " ".join(expected.split())) != NUMBER.sub("0", " ".join(found.split())):
         return False
     pairs = zip(map(float, NUMBER.findall(expected)), map(float, NUMBER.findall(found)))
@@ -90,7 +90,7 @@ class Session:
 
 
 def check_block(session, info, text):
-    """Runs one block; returns "run", or why not."""
+    """Runs one block. Returns "run", or the reason why it was not run."""
     language, _, note = info.partition(" ")
     if language in ("sh", "bash", "console", "python") and note.startswith("no-test"):
         if not re.match(r"no-test: \S", note):
@@ -114,7 +114,7 @@ def check_block(session, info, text):
 
 @functools.cache
 def files_of(page, program):
-    """A folder with what the first sh block of a page makes."""
+    """A folder with the files that the first sh block of a page creates."""
     folder = Path(ALL.name) / page.replace("/", "-") / "made"
     folder.mkdir(parents=True)
     first = next(block for _, info, block in blocks_of((DOCS / page).read_text()) if info == "sh")
@@ -123,7 +123,7 @@ def files_of(page, program):
 
 
 def check_page(path, program):
-    """Returns how many blocks ran, and why others did not."""
+    """Returns the number of blocks that ran, and the reasons why others did not."""
     text = path.read_text()
     settings = front_matter(text)
     outcomes = []

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds the documentation site for a folder of a server, checks its links and figures, and opens its pages in Chromium:
+# Builds the documentation site for a folder on a server, checks its links and figures, and opens its pages in Chromium:
 # docs_site.sh PROGRAM FOLDER. Exits with status 77 (skipped) if node or the npm packages of docs/ are missing.
 set -euo pipefail
 program=$1 site=$2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Estimators' reported errors, their cost, and the noise they draw.
+// The reported errors of estimators, their cost, and the noise that they draw.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@
 namespace probust {
 namespace {
 
-// f_0 - f_1 = x_0 + bias: under unit noise, target 0 is lost with probability Phi(-(x_0 + bias)).
+// f_0 - f_1 = x_0 + bias: under unit noise, target 0 fails with probability Phi(-(x_0 + bias)).
 Graph half_space(float bias) { return test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 0}), Tensor({2}, {bias, 0})); }
 
 Points copies_of_origin(std::int64_t count) {
@@ -40,7 +40,8 @@ std::vector<Estimate> estimates(Executor& executor, const Points& points, const 
   return estimate(evaluation, noise, parse_estimator(estimator)).value();
 }
 
-// A half-space cuts the strata once: one difference between neighbours, plus a term for changes that the strata may have missed.
+// A half-space cuts the strata once: the error is that of one difference between adjacent strata, plus a term for changes that
+// the strata may have missed.
 TEST(EstimatorCorners, StrataThatChangeOnceHaveTheErrorOfOneAndAHalf) {
   const auto executor = make_executor("cpu", half_space(0.5F), {}).value();
   const Estimate one = estimates(*executor, copies_of_origin(1), "mc:100:stratified", {isotropic_gaussian(), 1})[0];
@@ -49,7 +50,7 @@ TEST(EstimatorCorners, StrataThatChangeOnceHaveTheErrorOfOneAndAHalf) {
 }
 
 // Coarse grids run out of nodes before the error is small. On a curved boundary, the reported error is three times the error
-// after refinement, because it must not be too small.
+// after refinement, to be on the safe side.
 TEST(EstimatorCorners, CoarseGridsReportAtLeastTheirError) {
   const auto executor = make_executor("cpu", test::ball(2, 1), {}).value();
   const Noise noise{isotropic_gaussian(), 0.5};

@@ -23,7 +23,7 @@ namespace {
 
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
-// Estimates at one point; the target is the predicted class unless given.
+// Estimates p at one point. The target is the predicted class unless it is given.
 Estimate at(const Graph& graph, const std::vector<float>& x, double sigma, const std::string& estimator, std::uint64_t seed = 0,
             std::int64_t target = -1) {
   const auto executor = make_executor("cpu", graph, {}).value();
@@ -87,7 +87,7 @@ TEST(Estimators, MonteCarloAgreesWithItselfWithinItsInterval) {
   EXPECT_EQ(*a.ci_high, interval.high);
 }
 
-// The definition: margins and margin gradients averaged over the same samples.
+// The definition: margins and their gradients are averaged over the same samples.
 TEST(Estimators, MmseIsItsDefinition) {
   const Graph graph = test::small_cnn(2);
   const auto executor = make_executor("reference", graph, {}).value();
@@ -169,7 +169,7 @@ TEST(Estimators, AZeroGradientIsNeverOrAlwaysCrossed) {
   EXPECT_EQ(estimate.status, Status::ok);
 }
 
-// sign(f(x)) as a classifier: its margins are locally constant almost everywhere, which does not show how often they flip.
+// sign(f(x)) as a classifier: its margins are constant almost everywhere, so gradients do not show how often they flip.
 TEST(Estimators, PiecewiseConstantClassifiersHaveNoGradientEstimate) {
   Graph graph = test::linear_classifier(kWeights, kBias);
   graph.outputs = {append(graph, Op::sign, {graph.outputs[0]})};
@@ -238,7 +238,7 @@ TEST(Estimators, NanGivesNonfiniteAndOtherPointsAreUnaffected) {
   }
 }
 
-// On a linear classifier, the probabilities of all classes are exact: they agree with sampling and sum to 1.
+// On a linear classifier, the probabilities of all classes are exact: they agree with sampling, and their sum is 1.
 TEST(Estimators, GroupsAndSingleClassesAreSumsOfOrthants) {
   const auto executor = make_executor("cpu", test::linear_classifier(kWeights, kBias), {}).value();
   const Points points{Tensor({1, 2}, {0.4F, 0.1F}), {0}, {0}, 0};
@@ -279,9 +279,9 @@ TEST(Estimators, AutoChoosesByBudgetAndRarity) {
   EXPECT_EQ(at(cnn, x, 0.4, "probit:24").p, few.p);
   EXPECT_NEAR(more.p, truth.p, 0.05);
   EXPECT_EQ(parse_estimator("auto").text(), "auto:100");
-  // A failure probability of 1e-7 in a linear model: the pilot finds that counting is hopeless.
+  // A failure probability of 1e-7 on a linear model: the pilot finds that counting is hopeless.
   const Graph linear = test::linear_classifier(Tensor({2, 2}, {3, 4, 0, 0}), Tensor({2}));
-  const double sigma = 1.0 / (5 * 5.2), q = normal_cdf(-5.2);  // the margin is 1, its gradient 5
+  const double sigma = 1.0 / (5 * 5.2), q = normal_cdf(-5.2);  // the margin is 1, the length of its gradient 5
   const Estimate rare = at(linear, {0.12F, 0.16F}, sigma, "auto:5000");
   EXPECT_EQ(rare.method->definition->name, "subset");
   EXPECT_LT(std::abs(std::log10(rare.p_fail / q)), 0.5);
@@ -349,7 +349,7 @@ TEST(Estimators, TextsAreReadAndWritten) {
   }
 }
 
-// Normal margins: the count of the same samples adds almost nothing, and the estimate is within its own error.
+// Margins are normal: counting the same samples adds almost nothing, and the estimate is within its own error.
 TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
   const Graph graph = test::linear_classifier(kWeights, kBias);
   for (const double sigma : {0.3, 1.0, 3.0}) {
@@ -367,13 +367,13 @@ TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
     EXPECT_EQ(regression.backwards, 2);
     const Estimate smoothed = at(graph, {0.4F, 0.1F}, sigma, "regression:25:adf");
     EXPECT_NEAR(smoothed.p, exact.p, 1e-6) << sigma;
-    EXPECT_EQ(smoothed.forwards, 16);  // of 25; moment propagation with two gradients costs ten
+    EXPECT_EQ(smoothed.forwards, 16);  // of 25; moment propagation with two gradients costs ten passes
     EXPECT_EQ(smoothed.backwards, 4);
   }
 }
 
-// The points of a linear classifier have the same covariance, so pooling improves it with few samples. A single point has none to
-// pool with.
+// The points of a linear classifier have the same covariance, so pooling improves it with few samples. A single point has no
+// others to pool with.
 TEST(Estimators, PooledCovariancesAreBetterForSimilarPoints) {
   std::mt19937 random(8);
   const std::int64_t n = 40;
@@ -401,7 +401,7 @@ TEST(Estimators, PooledCovariancesAreBetterForSimilarPoints) {
   EXPECT_EQ(at(graph, x, 0.4, "regression:20:pooled").p, at(graph, x, 0.4, "regression:20").p);
 }
 
-// Estimates at one point of a linear classifier with two features of a common covariance.
+// Estimates p at one point of a linear classifier of four features.
 Estimate under(const Noise& noise, const std::string& text) {
   const Tensor weights({3, 4}, {1, 0, 0.5F, 0, -1, 1, 0, 0.2F, 0, -2, 0, 1});
   const auto executor = make_executor("cpu", test::linear_classifier(weights, kBias), {}).value();
@@ -410,8 +410,8 @@ Estimate under(const Noise& noise, const std::string& text) {
   return estimate(evaluation, noise, parse_estimator(text)).value()[0];
 }
 
-// Noise that is a function of normal variables: correlated, on some columns, of several parts. The model is linear, so Taylor is
-// exact.
+// Noise that is a function of normal variables: correlated, on some columns only, or with several parts. The model is linear,
+// so Taylor is exact.
 TEST(Estimators, SubsetSimulationSupportsFunctionsOfNormals) {
   const NoiseArray covariance{{2, 2}, {1, 0.8, 0.8, 1}, "C"}, deviations{{4}, {0.5, 1, 0, 2}, "s"};
   const auto correlated = covariance_gaussian(covariance, "cov");
@@ -438,7 +438,8 @@ TEST(Estimators, SubsetSimulationSupportsUniformAndLaplaceNoise) {
   }
 }
 
-// Categorical noise cannot be mirrored at x: antithetic pairs are then two different samples, not one sample twice.
+// Categorical noise cannot be mirrored at x, so an antithetic pair consists of two different samples, not of the same sample
+// twice.
 TEST(Estimators, ProbitSupportsNoiseThatCannotBeMirrored) {
   const auto shape = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}, {{2, 3}, {0.9, 0.1, 0.5, 0.5}}}, "J");
   const Noise noise{shape, 1};
@@ -450,7 +451,7 @@ TEST(Estimators, ProbitSupportsNoiseThatCannotBeMirrored) {
   EXPECT_LT(*probit.ci_high - *probit.ci_low, 0.1);
 }
 
-// More rivals than gradients, on few inputs and on many; S is singular at N = 10.
+// More rivals than gradients, with few inputs and with many; S is singular at N = 10.
 TEST(Estimators, ProbitAndRegressionHandleManyClasses) {
   std::mt19937 random(5);
   for (const std::int64_t inputs : {2, 30}) {
@@ -468,7 +469,7 @@ TEST(Estimators, ProbitAndRegressionHandleManyClasses) {
   }
 }
 
-// Both corrections subtract the margins' movement along their gradients: on a linear model, nothing random remains.
+// Both corrections subtract the movement of the margins along their gradients, so on a linear model, nothing random remains.
 TEST(Estimators, CenteredMmseIsExactOnLinearModels) {
   const Graph graph = test::linear_classifier(kWeights, kBias);
   const Estimate exact = at(graph, {0.4F, 0.1F}, 1, "taylor"), plain = at(graph, {0.4F, 0.1F}, 1, "mmse:5");
@@ -481,7 +482,7 @@ TEST(Estimators, CenteredMmseIsExactOnLinearModels) {
   }
 }
 
-// g = x² at two samples, with gradients 2x: the corrections computed by hand.
+// g = x² at two samples, with gradients 2x: the corrections are computed by hand.
 TEST(Estimators, VariantsOfMmseAreTheirDefinitions) {
   Graph graph;
   const ValueId x = append_input(graph, {1, 1}, Extent::example, "x");
@@ -497,7 +498,7 @@ TEST(Estimators, VariantsOfMmseAreTheirDefinitions) {
   EXPECT_NEAR(at(graph, {1}, 0.3, "mmse:2:loo", 7, 0).p, normal_cdf(left_out / (0.3 * slope)), 1e-5);
 }
 
-// Margins far from normal: |x| against a constant. The normal estimate is off by 0.07; the counts correct it.
+// The margins |x| minus a constant are far from normal. The normal estimate is off by 0.07; the counts correct it.
 TEST(Estimators, ProbitFollowsTheCountsIfTheyContradictNormality) {
   Graph graph;
   const ValueId x = append_input(graph, {1}, Extent::example, "x");
@@ -517,7 +518,7 @@ TEST(Estimators, ProbitFollowsTheCountsIfTheyContradictNormality) {
   }
 }
 
-// Margins that do not move give a certain estimate, as far as the samples show.
+// If margins do not move, the estimate is certain, within what the samples can show.
 TEST(Estimators, ProbitOfConstantMarginsIsCertainWithinTheInterval) {
   const Graph constant = test::linear_classifier(Tensor({3, 1}), Tensor({3}, {1, 0.1F, -1}));
   const Estimate kept = at(constant, {0}, 1, "probit:50"), lost = at(constant, {0}, 1, "probit:50", 0, 2);
@@ -527,7 +528,7 @@ TEST(Estimators, ProbitOfConstantMarginsIsCertainWithinTheInterval) {
   EXPECT_EQ(lost.p, 0);
 }
 
-// Over seeds and probabilities, the interval has the requested width, covers, and uses only the second stage.
+// Over seeds and probabilities, the interval has the requested width, covers the truth, and uses only the second stage.
 TEST(Estimators, TheTwoStageIntervalCovers) {
   const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
   for (const float z : {0.0F, 1.3F, 2.5F}) {
@@ -558,7 +559,8 @@ TEST(Estimators, DecisionsAreRightAndStopEarlyIfEasy) {
   EXPECT_LT(no.forwards, 1500);
 }
 
-// If p = tau exactly, any decision is wrong. This may happen in 5% of the runs, however often the test looks.
+// If p = tau exactly, any decision is wrong. This may happen in only 5% of the runs, however often the test looks at the
+// samples.
 TEST(Estimators, DecisionsAreRarelyWrong) {
   const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
   int decided = 0;
@@ -570,7 +572,7 @@ TEST(Estimators, DecisionsAreRarelyWrong) {
   EXPECT_LE(decided, 6);
 }
 
-// f = (z - x0, 0) on 20 inputs: p_fail = P[x0 > z]. Errors over runs, in decades, compared with the standard errors.
+// f = (z - x0, 0) on 20 inputs: p_fail = P[x0 > z]. The errors over runs, in decades, are compared with the standard errors.
 TEST(Estimators, SubsetSimulationFindsRareFailures) {
   Tensor weights({2, 20});
   weights.data[0] = -1;
@@ -639,7 +641,7 @@ TEST(Binomial, IntervalsHaveAtLeastTheirNominalCoverage) {
   }
 }
 
-// Two classes with the same logits: the higher index never wins, whatever the noise.
+// Two classes with the same logits: the class with the higher index never wins, whatever the noise is.
 TEST(Estimators, TiesAreLostToTheLowerClassByEveryEstimator) {
   const Graph graph = test::linear_classifier(Tensor({3, 2}, {1, 0.5F, 1, 0.5F, -1, 0.2F}), Tensor({3}));
   const auto executor = make_executor("cpu", graph, {}).value();
@@ -652,7 +654,7 @@ TEST(Estimators, TiesAreLostToTheLowerClassByEveryEstimator) {
   }
 }
 
-// Of very many rivals only the decisive ones are kept, and only rivals that cannot matter are dropped.
+// Of very many rivals, only the decisive ones are kept, and only rivals that cannot matter are dropped.
 TEST(Pairs, RivalsThatCannotMatterAreLeftOut) {
   const Eigen::Index m = 300, h = 40;
   std::mt19937 random(4);
@@ -670,7 +672,7 @@ TEST(Pairs, RivalsThatCannotMatterAreLeftOut) {
   EXPECT_EQ(all.rows.size(), 64U);
   EXPECT_EQ(all.target, 7);
   const Rivals some = nearest_rivals(pairs, 150, std::array<std::int64_t, 1>{1});
-  EXPECT_EQ(some.rows.size(), 101U);  // every third, and the required one
+  EXPECT_EQ(some.rows.size(), 101U);  // every third rival, and the required one
   EXPECT_EQ(some.rows[1], 1);
   EXPECT_EQ(some.target, 51);  // 50 of the rows 0, 3, ... and row 1 are before the target
   EXPECT_EQ(some.pairs.plus.row(2), pairs.plus.row(3));

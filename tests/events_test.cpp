@@ -95,7 +95,7 @@ TEST(Groups, ProbabilitiesOfAllClassesAddUpToOne) {
   }
 }
 
-// The two ways of counting agree exactly if they count the same event.
+// Two ways of counting, which must agree exactly because the events are the same.
 TEST(Top, TheFirstPlaceIsThePrediction) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   const Points points{Tensor({2, 1, 8, 8}, std::vector<float>(128, 0.1F)), {0, 7}, {2, 0}, 1};
@@ -158,7 +158,7 @@ TEST(Top, OtherEstimatorsAreRejectedWithAlternatives) {
   EXPECT_EQ(refusal({{0, 0, 1, 1}, false, 1}, "mc:±0.1"), "");
 }
 
-// f(x) = w x + b, [K], whose change is normal with the standard deviations sigma |w_k|.
+// f(x) = w x + b, [K]. Its change is normal with the standard deviations sigma |w_k|.
 struct Regression {
   explicit Regression(const Tensor& weights, const Tensor& bias, double gamma)
       : model(test::linear_classifier(weights, bias)),
@@ -219,7 +219,7 @@ TEST(Tolerance, SupportsASkewedModel) {
 }
 
 TEST(Tolerance, HoldsForSeveralOutputsAndAnyNoise) {
-  // Two outputs of two features: both must stay, and they are independent.
+  // Two outputs that depend on different features: both must survive, and they are independent.
   Regression regression(Tensor({2, 2}, {1, 0, 0, 2}), Tensor({2}, {1, -1}), 0.5);
   const auto diagonal = diagonal_gaussian({{2}, {0.5, 1}, ""}, "gaussian:std=file");
   const double kept = (1 - 2 * normal::complement(0.5 / 0.2)) * (1 - 2 * normal::complement(0.5 / 0.8));

@@ -45,7 +45,7 @@ TEST(ExecutorCorners, NaNWinsMaximumAndMinimumFromEitherSide) {
   }
 }
 
-// e^200 overflows float32: the largest logit is subtracted first, wherever it is.
+// e^200 overflows float32, so the largest logit is subtracted first, wherever it is.
 TEST(ExecutorCorners, SoftmaxOfLogitsFarApart) {
   for (const Op op : {Op::softmax, Op::log_softmax}) {
     Graph g;
@@ -62,7 +62,7 @@ TEST(ExecutorCorners, SoftmaxOfLogitsFarApart) {
   }
 }
 
-// Two groups of two channels; on the CPU the bias is part of the convolution's product, whatever the algorithm.
+// Two groups of two channels; on the CPU, every algorithm adds the bias as part of the convolution's product.
 TEST(ExecutorCorners, GroupsOfAConvolutionHaveTheirOwnBiases) {
   std::mt19937 random(3);
   Graph g;
@@ -95,13 +95,13 @@ TEST(ExecutorCorners, MarginsThroughASplitLastLayerHaveItsBias) {
   const Eigen::VectorXd expected = margins_of(executor->logits(points.x).value().row(0), 7);
   const Linearization at_x = executor->linearize(points, *isotropic_gaussian()).value()[0];
   EXPECT_LT((at_x.margins - expected).cwiseAbs().maxCoeff(), 1e-4);
-  // Samples that hardly move have the margins of x.
+  // Samples that hardly move have nearly the margins of x.
   const Linearization averaged = executor->linearize_averaged(points, {isotropic_gaussian(), 1e-6}, 3).value()[0];
   EXPECT_LT((averaged.margins - expected).cwiseAbs().maxCoeff(), 1e-3);
   EXPECT_LT((averaged.sampled.colwise() - expected).cwiseAbs().maxCoeff(), 1e-3);
 }
 
-// At the upper end of the clipping range, a sample and its mirror image cannot both leave x.
+// At the upper end of the clipping range, a sample and its mirror image cannot both differ from x.
 TEST(ExecutorCorners, ClippedPairsStayWithinTheRange) {
   const auto shape = clipped(isotropic_gaussian(), {0, 1, 0});
   EXPECT_TRUE(shape->mirrored());
@@ -129,7 +129,7 @@ TEST(ExecutorCorners, MirroredCategoricalDrawsAreOpposite) {
   for (std::size_t lane = 0; lane < 100; ++lane) EXPECT_EQ(plus[lane] + minus[lane], 1) << lane;
 }
 
-// Noise that cannot be mirrored: a pair is two independent samples.
+// If noise cannot be mirrored, a pair consists of two independent samples.
 TEST(ExecutorCorners, PairsThatAreNotMirroredAreTwoCopies) {
   const auto one_sided = custom_noise("one-sided", [](NoiseStream& random, double scale, std::span<float> x) {
     for (float& value : x) value += static_cast<float>(scale * random.uniform());
@@ -142,7 +142,7 @@ TEST(ExecutorCorners, PairsThatAreNotMirroredAreTwoCopies) {
   EXPECT_GE(pairs.minus.minCoeff(), 1);
 }
 
-// An index beyond the axis reads and writes nothing.
+// An index outside the axis reads and writes nothing.
 TEST(ExecutorCorners, IndicesBeyondTheAxisMeanNothing) {
   Graph take, put;
   const ValueId x = append_input(take, {3}, Extent::example, "x"), at = append_input(take, {4}, Extent::example, "at");
@@ -160,7 +160,8 @@ TEST(ExecutorCorners, IndicesBeyondTheAxisMeanNothing) {
   }
 }
 
-// diag= gives variances, std= standard deviations. A file name may contain @; the columns come after the last @.
+// diag= names a file of variances, std= one of standard deviations. A file name may contain @; the columns come after the last
+// @.
 TEST(ExecutorCorners, TextsOfNoiseNameTheirFiles) {
   std::string asked;
   NoiseSource source;

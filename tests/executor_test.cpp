@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The coarse calls: the same bits for any threads, memory and batch; agreement of backends; refusals.
+// The coarse calls: the same bits for any number of threads, memory and batch; agreement of backends; errors.
 #include "probust/exec/executor.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST(Executor, AveragesInStepsAreTheSameBits) {
       for (int again = 0; again < 2; ++again) {
         averages->finish();
         const std::vector<Linearization> actual = averages->value();
-        EXPECT_EQ(executor->progress.passes - others, 7 * passes);  // nothing is repeated
+        EXPECT_EQ(executor->progress.passes - others, 7 * passes);  // no pass is repeated
         expect_identical(actual, expected);
         for (std::size_t i = 0; i < expected.size(); ++i) {
           EXPECT_EQ(actual[i].sampled, expected[i].sampled);
@@ -141,7 +141,7 @@ struct AnswersAll {
   Result<typename Asked::Answer> operator()(const Asked&) const;
 };
 
-// All but PairMargins.
+// Answers all questions except PairMargins.
 struct AnswersAllButOne {
   Result<Tensor> operator()(const LogitsAt&) const;
   Result<std::monostate> operator()(const JacobianAt&) const;
@@ -214,7 +214,7 @@ TEST(Executor, TheSameBitsForAnyThreadsMemoryAndBatch) {
   }
 }
 
-// Products of two varying values: a single lane takes another code path than many lanes.
+// Products of two varying values: a single lane runs through different code than many lanes.
 TEST(Executor, OneLaneOfAProductIsALaneAmongMany) {
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
@@ -250,7 +250,8 @@ TEST(Executor, BackendsAgree) {
   }
 }
 
-// On a linear model, margins move by the noise along their gradients, and mirrored noise moves them the other way.
+// On a linear model, the margins move with the noise along their gradients, and mirrored noise moves them in the opposite
+// direction.
 TEST(Executor, MarginsMoveByTheNoiseAlongTheirGradients) {
   std::mt19937 random(2);
   const Graph graph = test::linear_classifier(test::random_tensor({4, 9}, random), test::random_tensor({4}, random));
@@ -370,7 +371,7 @@ TEST(Parallel, EveryTaskRunsOnceAndErrorsPropagate) {
                Error);
 }
 
-#ifndef __EMSCRIPTEN__  // the WebAssembly tests have one thread
+#ifndef __EMSCRIPTEN__  // Each of the tasks waits until both have started.
 // Neither task ends before the other has started.
 TEST(Parallel, TasksRunAtTheSameTime) {
   std::atomic<int> begun = 0;
@@ -385,7 +386,7 @@ TEST(Parallel, TasksRunAtTheSameTime) {
 }
 #endif
 
-// A worker's index selects its memory: no two running tasks of a loop may have the same index.
+// A worker's index selects its memory, so no two running tasks of a loop may have the same index.
 TEST(Parallel, NestedLoopsEndAndShareNoWorker) {
   constexpr int kThreads = 4, kTasks = 20;
   for (int repeat = 0; repeat < 5; ++repeat) {
@@ -404,7 +405,7 @@ TEST(Parallel, NestedLoopsEndAndShareNoWorker) {
   }
 }
 
-// In full blocks and in the padded last block.
+// NaN occurs in full blocks and in the padded last block.
 TEST(Executor, RectifiersKeepWhatIsNotANumber) {
   Graph g;
   g.outputs = {append(g, Op::relu, {append_input(g, {19}, Extent::example, "x")})};
@@ -422,7 +423,7 @@ TEST(Executor, RectifiersKeepWhatIsNotANumber) {
   }
 }
 
-// Two devices that are the processor, and a third that does not work.
+// Two devices that are in fact the CPU, and a third one that does not work.
 class Pretended final : public DeviceKind {
  public:
   explicit Pretended(std::vector<int>& asked) : asked_(asked) {}
@@ -440,7 +441,7 @@ class Pretended final : public DeviceKind {
 };
 
 TEST(Devices, AreFoundByName) {
-  static std::vector<int> asked;  // the kind is kept
+  static std::vector<int> asked;  // static, because the device kind is never removed
   add_device_kind(std::make_unique<Pretended>(asked));
   const Graph graph = test::small_cnn();
   for (const std::string name : {"pretended", "pretended:2", "pretended:all", "auto"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forward passes computed outside: the results are bit-identical to those of an executor that computes them itself.
+// Forward passes computed outside: the results are bit-identical to those of an executor that computes the passes itself.
 #include "probust/exec/programs/external_engine.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ struct Asked {
                                      gradients ? external_gradient_program(external, preparation, classes, batch) : nullptr);
   }
 
-  // Answers requests until `step` returns true; a step may also end because its time is up.
+  // Answers requests until `step` returns true. A step may also end because its time is over.
   template <class Step>
   void until(Step step) {
     while (!step()) {
@@ -50,7 +50,7 @@ struct Asked {
     }
   }
 
-  // [N, d], of cᵀ logits.
+  // The gradients of cᵀ logits, [N, d].
   std::vector<float> gradients(const Tensor& x, const std::vector<float>& cotangents) {
     std::vector<float> all(x.data.size(), 0.0F);
     const std::size_t d = all.size() / static_cast<std::size_t>(x.shape[0]);
@@ -65,7 +65,7 @@ struct Asked {
   ExternalEngine external;
   std::unique_ptr<Executor> network = make_executor("cpu", test::small_cnn(classes), {}).value();
   std::unique_ptr<Executor> executor;
-  std::int64_t most = 0;  // inputs asked for together
+  std::int64_t most = 0;  // the largest number of inputs in one request
 };
 
 EstimateRequest request_of(const std::vector<std::string>& estimators) {
@@ -145,7 +145,7 @@ TEST(ExternalEngine, EstimatorsThatNeedGradientsAreRejectedWithAlternatives) {
 // The gradients of margins are differences of rows of a Jacobian here, which rounds differently.
 void expect_same_with_gradients(std::int64_t batch) {
   EstimateRequest request = request_of({"taylor", "mmse:30", "mmse:30:loo", "regression:60", "mc:60:stratified", "subset:400"});
-  request.noises.pop_back();  // the uniform one
+  request.noises.pop_back();  // the uniform noise
   Asked asked(batch, true);
   EstimateRun expected(*asked.network, request), run(*asked.executor, request, &asked.external);
   while (!expected.step(1e6)) {
@@ -168,13 +168,13 @@ TEST(ExternalEngine, EstimatesFromItsGradientsEqualThoseOfTheNetwork) {
   for (const std::int64_t batch : {1, 7, 64}) expect_same_with_gradients(batch);
 }
 
-// Another engine has no first layer that could be computed once for all points. The points are too few for propagated moments,
-// which it does not have either.
+// Another engine has no first layer that could be computed once for all points. Moments are not used, because the points are
+// too few; the engine could not propagate them, either.
 TEST(ExternalEngine, PointsShareDrawsWithGradients) {
   EstimateRequest request = request_of({"probit:24:shared", "regression:60:learned"});
   std::mt19937 random(11);
   request.x = test::random_tensor({30, 1, 8, 8}, random);
-  request.noises.pop_back();  // the uniform one
+  request.noises.pop_back();  // the uniform noise
   Asked asked(64, true);
   EstimateRun expected(*asked.network, request), run(*asked.executor, request, &asked.external);
   while (!expected.step(1e6)) {
@@ -185,7 +185,8 @@ TEST(ExternalEngine, PointsShareDrawsWithGradients) {
     EXPECT_NEAR(run.rows()[i].estimate.p, expected.rows()[i].estimate.p, 2e-5) << run.rows()[i].estimator;
 }
 
-// Too little memory for all seeds at once: a sample's gradients come in several groups, and none is added twice.
+// There is too little memory for all seeds at once, so a sample's gradients arrive in several groups, and none may be added
+// twice.
 TEST(ExternalEngine, GroupsOfSeedsAreAddedOnce) {
   constexpr std::int64_t kMany = 40, kCopies = 5;
   Asked asked(2, true, 85 << 10, kMany);
@@ -215,7 +216,7 @@ TEST(ExternalEngine, RejectsAWrongNumberOfLogits) {
   EXPECT_FALSE(run.step(0));
   ASSERT_NE(asked.external.wanted(), nullptr);
   EXPECT_THROW(asked.external.answer({1, 2, 3}, kClasses), Error);
-  ASSERT_NE(asked.external.wanted(), nullptr);  // still
+  ASSERT_NE(asked.external.wanted(), nullptr);  // the request is still open
 }
 
 TEST(ExternalEngine, ARunThatNeedsLogitsCannotBeFinishedAtOnce) {
@@ -241,7 +242,7 @@ TEST(ExternalEngine, LogitsAreKeptUntilTheirQuestionIsDone) {
     EXPECT_LE(asked.external.stored(), 2U);
     return run.step(0);
   });
-  EXPECT_THROW((void)asked.external.ask(first), Error);  // dropped
+  EXPECT_THROW((void)asked.external.ask(first), Error);  // the request was dropped
   EXPECT_NE(asked.external.wanted(), nullptr);
 }
 
@@ -254,14 +255,14 @@ TEST(ExternalEngine, AnEstimateWithoutLogitsAsksAgain) {
   EXPECT_EQ(asked.external.wanted()->values, first);
 }
 
-// x + z / 2, for each sample, as a function of the caller.
+// x + z / 2 for each sample, as a function of the caller.
 Tensor moved(Tensor x, const Tensor& z) {
   const std::int64_t d = x.size() / z.shape[0];
   for (std::int64_t e = 0; e < x.size(); ++e) x.data[e] += z.data[e / d] / 2;
   return x;
 }
 
-// Noise that is this function: called directly, or through `external`.
+// Noise that is defined by this function, called either directly or through `external`.
 Noise moving(ExternalEngine* external) {
   NoiseSource source;
   source.perturbation = [external](const std::string& name) {
@@ -276,7 +277,8 @@ Noise moving(ExternalEngine* external) {
   return parse_noise("transform:moved", source);
 }
 
-// Runs a request with that noise through `external`, and expects the rows of direct calls. Returns how often it was asked.
+// Runs a request with that noise through `external`, and expects the same rows as from direct calls. Returns the number of
+// requests.
 std::int64_t expect_same_rows(Executor& executor, ExternalEngine& external,
                               const std::function<std::vector<float>(const Tensor&)>& model, std::int64_t classes,
                               std::vector<std::string> estimators, std::int64_t top) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Published data sets: the catalogue, downloads, folders and archives, with data sets of a few bytes and a server on this
-// machine.
+// Published data sets: the catalogue, downloads, folders and archives. The tests use data sets of a few bytes and a server on
+// this machine.
 #include "datasets/fetch/fetch.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ std::string big_endian(std::uint32_t value) {
   return bytes;
 }
 
-// `count` images of 2 x 2 pixels, and labels, in IDX.
+// `count` images of 2 x 2 pixels, and their labels, in the IDX format.
 std::string images(std::uint32_t count, char value) {
   return test::gzip(std::string("\0\0\x08\x03", 4) + big_endian(count) + big_endian(2) + big_endian(2) +
                     std::string(4 * count, value));
@@ -52,7 +52,7 @@ std::string labels(std::uint32_t count) {
   return test::gzip(std::string("\0\0\x08\x01", 4) + big_endian(count) + std::string(count, '\x01'));
 }
 
-// Four files like those of MNIST, with the same names, of three and two images.
+// Four files with the names of MNIST's, with three training images and two test images.
 struct SmallImages {
   std::map<std::string, std::string> contents{{"train-images-idx3-ubyte.gz", images(3, 'a')},
                                               {"train-labels-idx1-ubyte.gz", labels(3)},
@@ -74,7 +74,7 @@ Fetched fetch_all(const Published& dataset, const FetchOptions& options) {
   return fetch(dataset, options, done);
 }
 
-// The error of a fetch, or an empty message.
+// The error of a fetch; its message is empty if there was none.
 Error failure(const Published& dataset, const FetchOptions& options) {
   try {
     fetch_all(dataset, options);
@@ -130,11 +130,11 @@ TEST(Catalogue, LocatesFilesInTheCache) {
   EXPECT_FALSE(located->whole);
   std::ofstream(cache + "/ionosphere/ionosphere.data") << std::string(76467, ' ');
   EXPECT_TRUE(locate("ionosphere", cache)->whole);
-  std::ofstream(cache + "/ionosphere/ionosphere.data") << std::string(76466, ' ');  // the copy without its last line break
+  std::ofstream(cache + "/ionosphere/ionosphere.data") << std::string(76466, ' ');  // the copy that lacks the last line break
   EXPECT_TRUE(locate("ionosphere", cache)->whole);
 }
 
-// Unsets a variable of the environment during its lifetime.
+// Unsets an environment variable during its lifetime.
 class Unset {
  public:
   explicit Unset(const char* name) : name_(name) {
@@ -191,7 +191,7 @@ TEST(Fetch, DownloadsMissingFilesFromTheFirstUrlThatHasThem) {
   }
   EXPECT_EQ(read_whole(fetched.class_names), "no\nyes\n");
   EXPECT_EQ(without.requests(), 4);  // a response of 404 is not requested again
-  // Existing files stay; damaged ones, or those of another size, are fetched again.
+  // Existing files are kept; files that are damaged or have a different size are fetched again.
   std::ofstream(fetched.files[0].path) << std::string(small.contents["t10k-images-idx3-ubyte.gz"].size(), 'x');
   fs::remove(fetched.files[1].path);
   const int before = with.requests();
@@ -200,7 +200,7 @@ TEST(Fetch, DownloadsMissingFilesFromTheFirstUrlThatHasThem) {
   EXPECT_EQ(again.files[0].origin, Origin::downloaded);
   EXPECT_EQ(again.files[2].origin, Origin::kept);
   EXPECT_EQ(read_whole(fetched.files[0].path), small.contents["t10k-images-idx3-ubyte.gz"]);
-  EXPECT_EQ(names_in(folder / "cache/mnist").size(), 5U);  // four and the class names
+  EXPECT_EQ(names_in(folder / "cache/mnist").size(), 5U);  // four files and the class names
 }
 
 TEST(Fetch, TriesABrokenConnectionAgain) {
@@ -255,7 +255,7 @@ TEST(Fetch, FindsFilesOfAFolderByTheEndsOfTheirNames) {
   folder.write("a/b/c/my-training-labels-idx1-ubyte.gz", small.contents["train-labels-idx1-ubyte.gz"]);
   folder.write("fashion-test-open-images-idx3-ubyte.gz", small.contents["t10k-images-idx3-ubyte.gz"]);
   folder.write("mnist-test-labels-idx1-ubyte.gz",
-               small.contents["t10k-labels-idx1-ubyte.gz"]);  // as published: the name does not matter
+               small.contents["t10k-labels-idx1-ubyte.gz"]);  // the published contents, whatever the file's name
   folder.write("a/latest-images-idx3-ubyte.gz", "no word is 'test'");
   const Fetched fetched = fetch_all(small.dataset, {folder / "", folder / "cache", false});
   ASSERT_EQ(fetched.files.size(), 4U);
@@ -317,7 +317,7 @@ std::string tar_entry(const std::string& name, const std::string& contents, char
   return header + contents + std::string((512 - contents.size() % 512) % 512, '\0');
 }
 
-// Training data in two parts, which the archive has in another order, and other files.
+// Training data in two parts, which are in a different order in the archive, and other files.
 struct SmallArchive {
   std::string first = std::string(700, '1'), second = std::string(512, '2'), third = std::string(3, '3');
   std::string archive = test::gzip(
@@ -346,7 +346,7 @@ TEST(Fetch, UnpacksAnArchive) {
   EXPECT_EQ(names_in(folder / "cache/cifar10"), (std::set<std::string>{"train.bin", "test.bin", "classes.txt"}));
   EXPECT_EQ(fetch_all(small.dataset, {server.url(), folder / "cache", false}).files[0].origin, Origin::kept);
   EXPECT_EQ(server.requests(), 1);
-  // From folders: the archive, its parts, and what a cache has.
+  // Sources in folders: the archive, its parts, and a file that the cache already has.
   folder.write("cifar-10-binary.tar.gz", small.archive);
   fs::create_directories(folder / "parts/cifar-10-batches-bin");
   folder.write("parts/cifar-10-batches-bin/data_batch_2.bin", small.second);

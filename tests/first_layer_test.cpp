@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Averages of gradients that are multiplied by the first layer's weights once, not for every sample.
+// Averages of gradients that are multiplied by the first layer's weights only once, rather than for every sample.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ TEST(FirstLayer, SplitsAnAffineAndNarrowLayer) {
   EXPECT_EQ(outputs(forked()), 0);
 }
 
-// The specification of linearize_averaged, sample by sample.
+// linearize_averaged by its specification, sample by sample.
 Linearization defined(Executor& executor, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples) {
   const Tensor x = rows(points.x, i, 1);
   const auto point = static_cast<std::uint32_t>(points.index[i]);
@@ -80,7 +80,7 @@ TEST(FirstLayer, AveragesThroughItAreTheMeansOfTheSamples) {
   }
 }
 
-// Batches of samples, groups of seeds and threads.
+// Tests different batches of samples, groups of seeds, and numbers of threads.
 TEST(FirstLayer, AveragesThroughItDoNotDependOnTheBatch) {
   const Graph graph = perceptron({20, 30});
   const Points points = some_points(graph);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decision trees and random forests: splits found by hand, defined results where no split is good, and files.
+// Decision trees and random forests: splits found by hand, defined results if no split is good, and files.
 #include "probust/train/forest.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ Flowers flowers(std::int64_t count, unsigned seed) {
 }
 
 TEST(Forest, TheBestSplitOfASmallTable) {
-  // n (1 - impurity), summed over both parts: 3.5 below 1.5, 2.67 below 2.5, 3.67 below 3.5, 3 below 4.5.
+  // n (1 - impurity), summed over both parts, for a split at 1.5: 3.5, at 2.5: 2.67, at 3.5: 3.67, at 4.5: 3.
   const Tensor x({5, 1}, {5, 1, 4, 2, 3});
   const Graph tree = decision_tree(x, {1, 0, 1, 1, 0}, 2, 1);
   const Trees& trees = trees_in(tree);
@@ -77,7 +77,7 @@ TEST(Forest, OnATieTheFirstFeatureAndTheSmallestThreshold) {
   EXPECT_EQ(trees_in(same).nodes[0].feature, 0);
   const Graph symmetric = decision_tree(Tensor({3, 1}, {1, 2, 3}), {0, 1, 0}, 2, 1);
   EXPECT_EQ(trees_in(symmetric).nodes[0].threshold, 1.5F);
-  // Drawn in any order; of all features the first is used.
+  // Features are drawn in any order; if several are equally good, the first one is used.
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const Graph one = random_forest(Tensor({4, 3}, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4}), {0, 0, 1, 1}, 2,
                                     {.trees = 1, .features = 2, .bootstrap = false, .seed = seed});
@@ -177,7 +177,7 @@ TEST(Forest, ATreeDoesNotDependOnTheOthers) {
     EXPECT_EQ(a.nodes[i].feature, b.nodes[i].feature);
     EXPECT_EQ(a.nodes[i].threshold, b.nodes[i].threshold);
   }
-  std::set<float> thresholds;  // trained on other points
+  std::set<float> thresholds;  // trees are trained on different points
   for (const std::int32_t root : b.roots) thresholds.insert(b.nodes[root].threshold);
   EXPECT_GT(thresholds.size(), 1U);
 }
@@ -240,7 +240,7 @@ TEST(Forest, FilesOfTwoClassesOfOneAndOfImages) {
   }
 }
 
-// f(x) of one node that has the mode, with two leaves; or whatever `change` makes of it.
+// A tree of one node with this mode and two leaves, optionally modified by `change`.
 Graph one_question(Mode mode, Trees::Aggregate aggregate, const std::function<void(Trees&)>& change = {}) {
   Trees trees{.nodes = {{mode, true, 1, 0.5F, 1, 2, 0, 1}},
               .roots = {0, 3},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Classifiers that are functions: the same rows as an executor that has their graph, and defined errors if they fail.
+// Classifiers that are functions: the same rows as from an executor with the corresponding graph, and defined errors if they
+// fail.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kFour = 4;
 
-// A network behind functions.
+// A network that is called through functions.
 struct Behind {
   std::unique_ptr<Executor> executor = make_executor("reference", test::small_cnn(kFour), {}).value();
   std::int64_t calls = 0, most = 0;
@@ -86,7 +87,8 @@ TEST(FunctionModel, DoesNotDependOnTheBatch) {
   EXPECT_LE(network.most, 7);
 }
 
-// 19 margins whose gradients do not fit in memory together: each is requested once, and the logits once for all groups of seeds.
+// 19 margins whose gradients do not fit into memory together: each is requested once, and the logits once for all groups of
+// seeds.
 TEST(FunctionModel, AsksForNoPassTwiceIfGradientsDoNotFit) {
   constexpr std::int64_t kTwenty = 20;
   std::int64_t logits = 0, gradients = 0, most = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operations that the kernel of a product applies to its result: random graphs against the operators' definitions,
-// for products of every algorithm, and what is fused and what must not be.
+// Element-wise operations that the kernel of a product applies to its result: compares random graphs with the operators'
+// definitions, for products of every algorithm, and tests which operators are fused and which must not be.
 #include "probust/exec/cpu/fusion.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using test::Layer;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// One product for every algorithm and way to call it. The second operand is constant, unless the first is.
+// Products that cover every algorithm and every way to call it. The second operand is constant unless the first one is.
 std::vector<Layer> products() {
   const auto window = [](Shape image, Shape kernel, Shape stride, Shape dilation, Shape low, Shape high,
                          std::int64_t groups = 1) {
@@ -66,7 +66,7 @@ std::vector<Layer> products() {
   return all;
 }
 
-// A graph of a product and what follows it.
+// A graph with a product and the operators that follow it.
 class Following {
  public:
   Following(const Layer& layer, std::mt19937& random) : layer_(layer), random_(random) {}
@@ -74,7 +74,7 @@ class Following {
   Graph make() {
     const Extent extent = chance(2) ? Extent::seeded : Extent::example;
     if (chance(2)) early_ = append(graph_, Op::relu, {product(extent)});
-    // Before or after the product.
+    // Whether the operator is before or after the product.
     const bool before = !chance(4);
     if (before) append_operands();
     ValueId y = product(extent);
@@ -95,7 +95,7 @@ class Following {
 
   Shape result() const { return definition(layer_.op.op).infer(layer_.op.attributes, layer_.op.operands); }
 
-  // Its values are of the order of 1.
+  // A product whose values are about 1 in size.
   ValueId product(Extent extent) {
     const double terms = test::terms(layer_) / static_cast<double>(element_count(result()));
     const auto bound = static_cast<float>(std::min(1.0, 1.5 / std::sqrt(terms)));
@@ -109,7 +109,7 @@ class Following {
     return append(graph_, layer_.op.op, operands, layer_.op.attributes);
   }
 
-  // Values of the result's shape.
+  // Adds inputs that have the result's shape.
   void append_operands() {
     example_ = append_input(graph_, result(), Extent::example, "operand");
     seeded_ = append_input(graph_, result(), Extent::seeded, "operand");
@@ -117,7 +117,7 @@ class Following {
     if (chance(2)) seeded_ = append(graph_, Op::negate, {seeded_});
   }
 
-  // A constant with one extent of the result, wherever it is.
+  // A constant that varies only along this axis of the result.
   ValueId along(std::size_t axis, bool short_shape) {
     Shape shape(shape_.size(), 1);
     shape[axis] = shape_[axis];
@@ -220,7 +220,7 @@ TEST(Fusion, RandomGraphsAreRightWithEveryAlgorithm) {
   EXPECT_EQ(winograd, 4);
 }
 
-// Lanes read the lane of their example, whichever part of a vector or of several seeds they are.
+// Each lane reads the operand's lane of its own example, even if a vector contains several examples or seeds.
 TEST(Fusion, EverySeedMeetsItsExample) {
   std::mt19937 random(45);
   for (const Layer& layer : products()) {
@@ -247,7 +247,7 @@ TEST(Fusion, EverySeedMeetsItsExample) {
   }
 }
 
-// Groups of lanes that are finished in registers, and others: the same bits.
+// Results are the same whether a group of lanes is finished in registers or not.
 TEST(Fusion, LanesAreIndependent) {
   std::mt19937 random(42);
   for (const Layer& layer : products()) {
@@ -262,7 +262,7 @@ TEST(Fusion, LanesAreIndependent) {
   }
 }
 
-// Values that do not depend on the seed are reused from the run before, for another number of seeds.
+// Values that do not depend on the seed are reused from the previous run, whose number of seeds was different.
 TEST(Fusion, OperandsOfExamplesAreReused) {
   std::mt19937 random(43);
   for (const Layer& layer : products()) {
@@ -309,7 +309,7 @@ TEST(Fusion, NaNWinsFromEitherSide) {
           const ValueId combined = append(g, op, first ? std::vector<ValueId>{z, y} : std::vector<ValueId>{y, z});
           g.outputs = {append(g, Op::relu, {combined})};
           ASSERT_EQ(fused_nodes(g), 2U);
-          // NaN in the product of one lane, and in an element of the operand in another.
+          // NaN in the product in one lane, and in an element of the operand in another lane.
           test::Values inputs{std::vector<float>(64 * lanes, 1), std::vector<float>(64 * lanes, 1)};
           inputs[0][lanes / 2] = kNaN;
           inputs[1][37 * lanes + lanes - 1] = kNaN;
@@ -378,7 +378,7 @@ TEST_F(Fused, AResidualBelongsToTheLaterProduct) {
   }
 }
 
-// The rectifier of the first product comes after the second, but its inputs are known with the first.
+// The rectifier of the first product comes after the second product, but its inputs are known together with the first.
 TEST_F(Fused, AFusedValueIsKnownWithItsProduct) {
   const ValueId first = conv(input(image)), second = conv(input(image)), rectified = relu(first);
   const ValueId sum = build::add(g, second, rectified);
@@ -420,7 +420,7 @@ TEST_F(Fused, NotWithAnotherShapeOrExtent) {
   for (const cpu::Fusion& fusion : cpu::find_fusions(g)) EXPECT_EQ(fusion.nodes, Ids{});
 }
 
-// A constant along another axis of a transposed convolution, or of a matrix on the left, is not a bias.
+// A constant along another axis of a transposed convolution, or of a matrix on the left, cannot be fused as a bias.
 TEST_F(Fused, NoBiasWhereSumsHaveNone) {
   ValueId y = append(g, Op::conv_transpose, {input(result), constant({3, 2, 3, 3})}, test::square(4, 3, 1, 1));
   ValueId sum = build::add(g, y, constant({2, 1, 1}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Thresholds for the rows of a run: what is measured, its interval, and whether the threshold is met.
+// Thresholds for the rows of a run: the measured quantity, its interval, and whether the threshold is met.
 #include "probust/analysis/gate.h"
 
 #include <gtest/gtest.h>
@@ -31,14 +31,14 @@ Threshold quantile_at_least(double q, double limit) { return {Threshold::Kind::q
 Threshold classes_at_least(double limit) { return {Threshold::Kind::worst_class, limit}; }
 Threshold drops_at_most(double limit) { return {Threshold::Kind::drop, limit}; }
 
-// k / (n + 1) for k = 1 .. n
+// Rows with p = k / (n + 1) for k = 1 .. n.
 std::vector<Row> evenly(int n) {
   std::vector<double> p;
   for (int k = 1; k <= n; ++k) p.push_back(static_cast<double>(k) / (n + 1));
   return rows_of_p(p);
 }
 
-// SciPy: 0.84 +- t.ppf(0.975, 4) * std / sqrt(5)
+// The interval from SciPy: 0.84 +- t.ppf(0.975, 4) * std / sqrt(5).
 TEST(Gate, TheMeanOrItsIntervalIsTested) {
   const std::vector<Row> rows = rows_of_p({0.9, 0.8, 0.85, NAN, 0.95, 0.7});
   const Check check = checked(rows, at_least(0.84));
@@ -69,7 +69,7 @@ TEST(Gate, ThresholdsThatAreReachedExactlyAreMet) {
   EXPECT_TRUE(checked(rows_of_p({0.3, 0.4}), drops_at_most(0), Decision::measured, rows_of_p({0.3, 0.4})).met);
 }
 
-// numpy.quantile; places of the order statistics from scipy.stats.binom.
+// Quantiles are from numpy.quantile; the ranks of the order statistics are from scipy.stats.binom.
 TEST(Gate, QuantilesHaveOrderStatisticsAsTheirInterval) {
   const Check median = checked(evenly(20), quantile_at_least(0.5, 0.5));
   EXPECT_NEAR(median.measured, 0.5, 1e-12);
@@ -104,7 +104,7 @@ TEST(Gate, TheWorstClassIsByLabelOrElseByPrediction) {
   EXPECT_EQ(checked(rows, classes_at_least(0.7)).worst, 0);
 }
 
-// A class of few scattered points is lower by chance; one of many equal points is not.
+// A class with few scattered points may be lower by chance; one with many equal points is certainly lower.
 TEST(Gate, AConfidentCheckNamesTheClassThatIsCertainlyLow) {
   std::vector<Row> rows{row_of_p(0, 0.1, 0), row_of_p(1, 0.9, 0)};
   for (int k = 2; k < 30; ++k) rows.push_back(row_of_p(k, 0.6 + 0.001 * (k % 2), 1));
@@ -134,7 +134,7 @@ TEST(Gate, ADropIsPairedByPoint) {
   EXPECT_TRUE(check.met);
   EXPECT_FALSE(checked(run, drops_at_most(0.01), Decision::measured, baseline).met);
   EXPECT_TRUE(checked(run, drops_at_most(0.01), Decision::confident, baseline).met);
-  EXPECT_TRUE(checked(baseline, drops_at_most(0), Decision::measured, run).met);  // it rose
+  EXPECT_TRUE(checked(baseline, drops_at_most(0), Decision::measured, run).met);  // the mean rose
 }
 
 TEST(Gate, ThresholdsWithoutDataAreNotMet) {
@@ -145,7 +145,7 @@ TEST(Gate, ThresholdsWithoutDataAreNotMet) {
       EXPECT_TRUE(std::isnan(check.measured)) << threshold.quantity();
     }
   }
-  EXPECT_FALSE(checked(rows_of_p({0.5}), drops_at_most(1)).met);  // the baseline has no such rows
+  EXPECT_FALSE(checked(rows_of_p({0.5}), drops_at_most(1)).met);  // the baseline has no rows for this noise and estimator
 }
 
 TEST(Gate, ThresholdsHaveNames) {

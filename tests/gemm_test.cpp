@@ -44,7 +44,7 @@ TEST(Gemm, ARowsProductDoesNotDependOnTheOthers) {
   }
 }
 
-// The widest layers of real networks, where the kernel's blocks and remainders are largest.
+// Tests the widest layers of real networks, in which the kernel's blocks and remainders are largest.
 TEST(Gemm, RowsAreIndependentAtRealSizes) {
   for (const auto& [k, n] : {std::pair{4608, 512}, {513, 2048}, {2304, 261}}) {
     const Eigen::MatrixXf a = numbers(kMostRows, k), w = numbers(k, n);
@@ -66,7 +66,7 @@ TEST(Gemm, ProductsAreRight) {
     EXPECT_LT((product(a, kMostRows, Weights(w, rest)).cast<double>() - wanted).cwiseAbs().maxCoeff(), 1e-4);
 }
 
-// Both rows in full groups and remaining rows.
+// Both for rows in full groups and for the remaining rows.
 TEST(Gemm, BeginsWithTheBias) {
   const Eigen::MatrixXf a = numbers(kMostRows, 300), w = numbers(300, 21), bias = numbers(21, 1);
   const Eigen::MatrixXd wanted =

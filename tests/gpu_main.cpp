@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The main function of the tests on a GPU. If there is none, it says so and exits with the status that ctest counts as skipped.
+// The main function of the tests on a GPU. If there is no GPU, prints that and exits with the status that ctest counts as
+// skipped.
 #include <gtest/gtest.h>
 
 #include <cstdio>

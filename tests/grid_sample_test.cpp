@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// grid_sample against a second implementation: a sum over all pixels, and copies of pixels beyond the border, of an image times
-// the interpolating kernel at their distance.
+// grid_sample compared with a second implementation: a sum over all pixels, including copies beyond the border, of the image
+// times the interpolating kernel at their distance.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ double kernel(const GridAttributes& grid, double distance) {
   return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
 }
 
-// The pixel that continues an axis of `extent` pixels, by steps over the border; -1 for a zero.
+// The pixel that continues an axis of `extent` pixels beyond its border; -1 for a zero.
 std::int64_t continued(const GridAttributes& grid, std::int64_t pixel, std::int64_t extent) {
   const std::int64_t twice = grid.padding == reflect_edges ? 1 : 0;
   while (pixel < 0 || pixel >= extent) {
@@ -152,11 +152,11 @@ TEST(GridSample, PositionsThatAreNotFiniteGiveNaN) {
   }
 }
 
-// Sizes at which images are processed in several parts, and all extents: the definition's values, and bits that do not depend on
-// the number of lanes.
+// Sizes for which images are processed in several parts, and all extents: values agree with the definition, and bits do not
+// depend on the number of lanes.
 TEST(GridSample, KernelsAgreeForManyChannelsAndLanes) {
   std::mt19937 random(3);
-  const Shape large{2, 3, 40, 30}, small{1, 7, 6, 5}, larger{1, 2, 95, 90};  // one channel of the last at a time
+  const Shape large{2, 3, 40, 30}, small{1, 7, 6, 5}, larger{1, 2, 95, 90};  // of the last, one channel at a time
   for (const auto& [image, positions] :
        {std::pair{large, std::int64_t{25}}, std::pair{small, std::int64_t{40}}, std::pair{larger, std::int64_t{5}}}) {
     const Shape at{image[0], 2, positions}, values{image[0], image[1], positions};
@@ -179,10 +179,10 @@ TEST(GridSample, KernelsAgreeForManyChannelsAndLanes) {
   }
 }
 
-// The kernel has one image for all lanes of a group if their bits are equal.
+// If the images of all lanes in a group have equal bits, the kernel reads only one of them.
 TEST(GridSample, BitsDoNotDependOnWhetherLanesShareAnImage) {
   std::mt19937 random(4);
-  // With one channel, with a group of four, and with both.
+  // One channel, a group of four channels, and both.
   for (const std::int64_t channels : {1, 3, 5}) {
     const std::int64_t lanes = 16, pixels = channels * 5 * 7;
     test::Values shared{std::vector<float>(pixels * lanes), test::random_tensor({2 * 33, lanes}, random, -3, 9).data};
@@ -222,7 +222,7 @@ TEST(GridSample, ConstantImagesAreConstantBetweenAndBeyondTheirPixels) {
   }
 }
 
-// Positions of one lane that are huge or not finite change neither other lanes nor the memory around the image.
+// If positions in one lane are huge or not finite, neither other lanes nor the memory around the image may change.
 TEST(GridSample, ExtremePositionsInSomeLanes) {
   std::mt19937 random(6);
   const float infinity = std::numeric_limits<float>::infinity();

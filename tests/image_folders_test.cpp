@@ -47,7 +47,7 @@ void expect_folder_refused(const std::string& path, const std::string& words, co
   EXPECT_EQ(result.error().message().find('\n'), std::string::npos);
 }
 
-// The stored value of each point's first pixel.
+// The stored value of the first pixel of each point.
 Labels first_pixels(const Tensor& x) {
   Labels values;
   for (std::int64_t i = 0; i < x.shape[0]; ++i) values.push_back(std::lround(255 * x.row(i)[0]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PNG and JPEG files: their pixels, how they are resized, and which files are refused.
+// PNG and JPEG files: their pixels, resizing, and which files are refused.
 #include "support/images.h"
 
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST(Images, TruncatedExifIsNoOrientation) {
   }
 }
 
-// The expected values here and below are Pillow's.
+// Expected values, here and below, are from Pillow.
 TEST(Images, ColourIsConvertedToGrayByLuma) {
   Image image;
   std::string rows;
@@ -193,7 +193,7 @@ TEST(Images, HugeSizesAreRejectedBeforeAllocation) {
   jpeg.replace(jpeg.find("\xff\xc0") + 5, 4, "\xff\xff\xff\xff");
   expect_image_refused(jpeg, "has 65535 x 65535 pixels");
   expect_image_refused(test::png(1, 1, "a").replace(16, 4, std::string(4, '\0')), "0 x 1 pixels");
-  // Within the largest size, but more than so few bytes can hold.
+  // Within the largest allowed size, but larger than so few bytes can encode.
   std::string small = test::png(1, 1, "a");
   small.replace(16, 8, test::big_endian_text(11000, 4) + test::big_endian_text(12000, 4));
   expect_image_refused(small, "is truncated: " + std::to_string(small.size()) + " bytes cannot hold 11000 x 12000 pixels");
@@ -226,7 +226,7 @@ TEST(Images, AChangedByteOfAPngIsNoticed) {
   }
 }
 
-// stb_image would write beyond its table of 256 codes, before it notices that the segment is too short for them.
+// stb_image would write beyond its table of 256 codes before it notices that the segment is too short for that many.
 TEST(Images, HuffmanTablesWithTooManyCodesAreRefused) {
   const std::string file = test::plain_jpeg(1), many = test::jpeg_segment(0xc4, std::string(1, '\0') + std::string(16, '\xff'));
   for (const std::size_t at : {std::size_t{2}, file.find("\xff\xc4")}) {

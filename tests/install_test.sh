@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install_test.sh CMAKE BUILD FOLDER MODULE...: installs BUILD into an empty folder under FOLDER, moves it, and runs the
 # installed program, which must find its modules (MODULE..., those that this build has). Builds programs in C and C++ with the
-# installation, by find_package and pkg-config. Also checks that probust installs nothing if it is a subproject.
+# installation, using find_package and pkg-config. Also checks that probust installs nothing if it is a subproject.
 set -euo pipefail
 cmake=$1 build=$2 folder=$3
 shift 3
@@ -57,8 +57,8 @@ else
   else
     "${on_gpu[@]}" >rows.csv
   fi
-  # Without the module, the command must fail, so the estimate above used it. A module in the working directory must not be
-  # loaded.
+  # Without the module, the command must fail, which shows that the estimate above used it. A module in the working directory
+  # must not be loaded.
   mv there/lib/probust/probust_cuda.so .
   refused 5 "probust_cuda.so is not installed" "${on_gpu[@]}"
 fi
@@ -70,7 +70,7 @@ if [ -e there/lib/probust/probust_mpi.so ]; then
   OMPI_COMM_WORLD_SIZE=1 ./linked estimate "${digits[@]}" >rows.csv 2>err.txt || fail "the MPI module cannot be used: $(cat err.txt)"
 fi
 
-# The same table from the program, from C and from C++.
+# The table must be the same from the program, from C and from C++.
 table() { awk -F, 'NR > 1 { printf "%d %d %.4f\n", $1, $3, $8 }' "$1"; }
 digits=("$source/demos/digits/digits.onnx" "$source/demos/digits/points.npz")
 ./linked estimate "${digits[@]}" --sigma 0.1,0.2,0.4 --estimator auto,taylor,mc:10000 --limit 20 --format csv --quiet >rows.csv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Intervals at their nominal level: compared with closed forms if there are any, otherwise by coverage over many seeds. Coverage
-// alone could not distinguish 90% from 95% without thousands of runs.
+// Intervals at their nominal level: compared with closed forms if there are any, and otherwise tested by coverage over many
+// seeds. Coverage alone could not distinguish 90% from 95% without thousands of runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kTwoSided95 = 1.959963984540054;
 
-// f_0 - f_1 = x_0 + bias: under unit noise, target 0 is lost with probability Phi(-(x_0 + bias)).
+// f_0 - f_1 = x_0 + bias: under unit noise, target 0 fails with probability Phi(-(x_0 + bias)).
 Graph half_space(float bias) { return test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 0}), Tensor({2}, {bias, 0})); }
 
 Points copies_of_origin(std::int64_t count, std::uint64_t seed = 0) {
@@ -95,7 +95,7 @@ TEST(Intervals, CountsHave90Percent) {
   EXPECT_NEAR(counted_interval(0, 7).high, 1 - std::pow(0.05, 1 / 7.0), 1e-9);
 }
 
-// A confident model does not exclude values that the samples do not contradict.
+// A confident model must not exclude values that the samples do not contradict.
 TEST(Intervals, ReconciledIntervalsContainThoseOfTheCounts) {
   Estimate sure = normal_estimate(4);
   attach_interval(sure, 0.01, 50, 50, 1);
@@ -105,8 +105,8 @@ TEST(Intervals, ReconciledIntervalsContainThoseOfTheCounts) {
   EXPECT_NEAR(*lost.ci_high, 1 - std::pow(0.05, 1 / 50.0), 1e-9);
 }
 
-// Intervals assume five times the model error of estimates, which is 0.02 + 0.015 |z|, and that the model explains none of the
-// counts' variance.
+// Intervals assume five times the model error that estimates do, which is 0.02 + 0.015 |z|, and that the model explains none of
+// the variance of the counts.
 TEST(Intervals, ReconciledIntervalsInflateTheModelErrorFivefold) {
   Estimate estimate = normal_estimate(1);  // p = 0.84, but 95 of 100 samples survive
   attach_interval(estimate, 0.02, 95, 100, 1);
@@ -125,7 +125,7 @@ TEST(Intervals, ReconciledIntervalsInflateOnlyTheSampledPart) {
   EXPECT_NEAR(*estimate.ci_low, reconciled_p95({1, 0.02, 95, 100, 2.5 * 0.035, 0}).low, 1e-12);
 }
 
-// A curve's interval is its standard error's, in units of z.
+// The interval of a curve follows from its standard error, in units of z.
 TEST(Intervals, SmoothedCurvesHave95Percent) {
   std::vector<CurvePoint> points;
   for (const double sigma : {0.1, 0.2, 0.4, 0.8, 1.6})
@@ -139,7 +139,7 @@ TEST(Intervals, SmoothedCurvesHave95Percent) {
   }
 }
 
-// With very many samples, neighbours add nothing: each scale has its own error, that of a normal's mean and standard deviation.
+// With very many samples, other scales add nothing: each scale has its own error.
 TEST(Intervals, SmoothedCurvesStartFromEachScalesError) {
   constexpr double kCopies = 1e8;
   std::vector<CurvePoint> points;
@@ -162,8 +162,8 @@ TEST(Intervals, SubsetCovers95Percent) {
   EXPECT_LE(covered, kRuns * 99 / 100);
 }
 
-// All 64 samples of the first look survive. The likelihood ratio, mixed over a uniform prior, is 1 / ((n + 1) p^n) at p. It must
-// reach 20 to reject p at 5%.
+// The prediction survives in all 64 samples of the first look. The likelihood ratio, mixed over a uniform prior, is 1 / ((n +
+// 1) p^n) at p. It must reach 20 to reject p at 5%.
 TEST(Intervals, DecisionsErrAtMostIn5Percent) {
   const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>0.5")[0];
   EXPECT_EQ(estimate.status, Status::decided);
@@ -172,7 +172,7 @@ TEST(Intervals, DecisionsErrAtMostIn5Percent) {
   EXPECT_EQ(*estimate.ci_high, 1);
 }
 
-// tau is between the ends of the 90% and the 95% interval of the first look: not enough for a decision.
+// tau is between the ends of the first look's 90% and 95% intervals, so there is no decision yet.
 TEST(Intervals, DecisionsWaitFor95Percent) {
   const double tau = (std::pow(1 / (20.0 * 65), 1 / 64.0) + std::pow(1 / (10.0 * 65), 1 / 64.0)) / 2;
   const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>" + std::to_string(tau))[0];

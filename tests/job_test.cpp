@@ -15,7 +15,7 @@ namespace {
 
 using test::expect_refusal;
 
-// Ten pieces of two milliseconds.
+// A job of ten pieces, two milliseconds each.
 class TenPieces : public Job {
  public:
   TenPieces() = default;
@@ -110,7 +110,7 @@ TEST(StepTime, NewWorkMayTakeAsLongAsTheRepetitionBeforeIt) {
   EXPECT_TRUE(time.new_work_begun());
   const double left = time.left();
   EXPECT_GT(left, 0);
-  time.begin_new_work();  // not again
+  time.begin_new_work();  // not a second time
   EXPECT_LE(time.left(), left);
   time.end();
   EXPECT_TRUE(time.over());

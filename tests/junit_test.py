@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Parses what `probust gate --junit` writes and checks it against the rules that the schemas of Jenkins and Ant have in common:
+"""Parses the output of `probust gate --junit` and checks it against the rules that the schemas of Jenkins and Ant have in common:
 elements, required attributes, counts that add up, times. Usage: junit_test.py PROBUST"""
 import json
 import os

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The CPU's kernels, for each compiler, at the sizes of real networks, against the operators' definitions: random shapes, every
-// remainder, guard zones intact after every kernel. Small operands would fit into registers and full blocks; here, blocks are
-// split and have remainders. Also compiled for other instruction sets than this machine's best (tests/CMakeLists.txt), because
-// block sizes depend on them.
+// Compares the CPU's kernels, for each compiler and at the sizes of real networks, with the operators' definitions: random
+// shapes, every remainder, and guard zones that must remain intact. Small operands would fit into registers and full blocks;
+// here, blocks are split and have remainders. Also compiled for other instruction sets than this machine's best
+// (tests/CMakeLists.txt), because block sizes depend on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void expect_right(const Layer& layer, const Batch& batch, std::mt19937& random) 
   const std::int64_t lanes = batch.lanes(graph[graph.outputs[0]].extent);
   std::vector<test::Values> outputs;
   const bool product = layer.op.op == Op::matmul || layer.op.op == Op::conv || layer.op.op == Op::conv_transpose;
-  for (const test::Compiler& compiler : std::span(test::kCompilers).first(product ? 2 : 1))  // others have the same kernels
+  for (const test::Compiler& compiler : std::span(test::kCompilers).first(product ? 2 : 1))  // others share the kernels
     outputs.push_back(test::run(*compiler.compile(graph), graph, batch, inputs));
   const auto reference = compile_reference(graph);
   for (const std::int64_t lane : std::array{std::int64_t{0}, lanes / 2, lanes - 1}) {
@@ -74,7 +74,7 @@ TEST(Kernels, ConvolutionsOfTrainingAreRight) {
   }
 }
 
-// The layers of the papers' network: their blocks of rows begin and end within images.
+// The layers of the papers' network, in which blocks of rows begin and end within images.
 TEST(Kernels, FilterGradientsOfABatchAreRight) {
   std::mt19937 random(15);
   for (const std::int64_t images : {1, 7, 16}) {
@@ -93,7 +93,7 @@ TEST(Kernels, ProductsOfRandomShapesAreRight) {
   for (int i = 0; i < 60; ++i) expect_right(test::random_product(random), test::random_batch(random), random);
 }
 
-// With 3x3 over 512 channels, a remainder of rows needs more memory than a full block: ResNet-18 once overran it.
+// For 3x3 convolutions with 512 channels, a remainder of rows needs more memory than a full block: ResNet-18 once overran it.
 TEST(Kernels, LayersOfRealNetworksAreRightWithEveryRemainder) {
   std::mt19937 random(13);
   const Layer deep = test::convolution(512, 512, test::square(1, 3, 1, 1));
@@ -109,7 +109,7 @@ TEST(Kernels, LayersOfRealNetworksAreRightWithEveryRemainder) {
   }
 }
 
-// The other operators, with numbers of lanes that fit no block size.
+// The other operators, with numbers of lanes that are not multiples of any block size.
 TEST(Kernels, OtherOperatorsOfRandomShapesAreRight) {
   std::mt19937 random(14);
   for (int i = 0; i < 16; ++i) {
@@ -135,7 +135,7 @@ TEST(Kernels, OtherOperatorsOfRandomShapesAreRight) {
   }
 }
 
-// Runs the layer on few different values, NaN among them, and compares all lanes with the definition.
+// Runs the layer on few distinct values, including NaN, and compares all lanes with the definition.
 void expect_same_choices(const Layer& layer, std::int64_t examples, std::mt19937& random) {
   const Graph graph = test::with_constants(layer.op, layer.extents, random);
   const Batch batch{examples, 3};
@@ -151,7 +151,7 @@ void expect_same_choices(const Layer& layer, std::int64_t examples, std::mt19937
   }
 }
 
-// Max-pooling windows: each example chooses the maxima, and the cotangents are seeded.
+// Max-pooling windows: each example chooses its maxima, and the cotangents are seeded.
 TEST(Kernels, MaximaOfRandomWindowsAreRight) {
   std::mt19937 random(15);
   for (int i = 0; i < 40; ++i) {
@@ -170,7 +170,7 @@ TEST(Kernels, MaximaOfRandomWindowsAreRight) {
   }
 }
 
-// Equal cells and NaN are where vector instructions could choose differently, in whole registers or in the lanes that remain.
+// With equal cells and NaN, vector instructions could choose differently, in whole registers or in the remaining lanes.
 TEST(Kernels, TiesAndNaNAmongMaximaAreRightInEveryLane) {
   std::mt19937 random(19);
   const Window apart{{4, 6}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}, overlapping{{4, 6}, {3, 3}, {1, 2}, {1, 1}, {1, 1}, {1, 1}};
@@ -184,7 +184,7 @@ TEST(Kernels, TiesAndNaNAmongMaximaAreRightInEveryLane) {
   }
 }
 
-// As in attention and its derivatives: either operand may depend on the seed.
+// As in attention and its derivatives, either operand may depend on the seed.
 TEST(Kernels, LargeProductsOfTwoVaryingOperandsAreRight) {
   std::mt19937 random(18);
   for (const Extent a : {Extent::example, Extent::seeded}) {
@@ -195,7 +195,7 @@ TEST(Kernels, LargeProductsOfTwoVaryingOperandsAreRight) {
   }
 }
 
-// Constant values have one lane, whatever the batch.
+// Constant values have only one lane, whatever the batch is.
 TEST(Kernels, ConstantOperandsHaveOneLane) {
   std::mt19937 random(17);
   for (const test::OpCase& row : test::op_cases()) {
@@ -210,7 +210,8 @@ TEST(Kernels, ConstantOperandsHaveOneLane) {
   }
 }
 
-// Layers of every algorithm that share a filter, and products that share a matrix: each needs it in an order of its own.
+// Layers of every algorithm that share a filter, and products that share a matrix: each needs the constant in a different
+// order.
 TEST(Kernels, PackedFormsOfAConstantAreKeptApart) {
   std::mt19937 random(19);
   Graph g;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The probability of the given label and that of the prediction, and p_fail that claims no more than its samples can show.
+// The probability of the given label and that of the prediction, and a p_fail that claims no more than the samples can show.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -157,7 +157,7 @@ TEST(Labels, OfTheTargetRepeatP) {
 TEST(Labels, ThatAreNoClassHaveNoProbability) {
   for (const Row& row : labelled_rows_of({.count = 3, .estimators = {"mc:100", "taylor"}, .labels = {-1, -1, -1}})) {
     EXPECT_FALSE(row.estimate.p_label);
-    EXPECT_FALSE(row.label);  // or its prediction would count as wrong
+    EXPECT_FALSE(row.label);  // otherwise, the prediction would count as wrong
   }
 }
 

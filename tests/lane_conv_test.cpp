@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions whose filters differ between lanes and have one channel per group, as blurs have: kernels against the definition,
-// and the blur that such a convolution and existing operators form.
+// Convolutions whose filters differ between lanes and have one channel per group, as blurs have: compares kernels with the
+// definition, and tests the blur that such a convolution and existing operators form.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace probust {
 namespace {
 
-// Windows of one filter for all channels (they are images) and of one filter per channel.
+// Cases with one filter for all channels (stored as images) and with one filter per channel.
 test::OpCase single_channels(Op op, std::mt19937& random) {
   Window window = test::random_window(random, static_cast<int>(test::between(random, 1, 2)));
   window.groups = test::pick(random, {1, 1, 3});
@@ -88,7 +88,7 @@ TEST(LaneConv, FiltersOfOneTapGiveTheImageExactly) {
   }
 }
 
-// As in the definition, zero times infinity is NaN, also at taps that could be left out; and in all lanes of a group alike.
+// As in the definition, zero times infinity is NaN, even at taps that could be skipped, and in all lanes of a group alike.
 TEST(LaneConv, ZeroTimesInfinityIsNaN) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t lanes : {1, 16, 21}) {
@@ -111,7 +111,8 @@ TEST(LaneConv, ZeroTimesInfinityIsNaN) {
   }
 }
 
-// x [C, H, W] blurred along both axes. The border repeats; the weights are a normal density of deviation |sigma|, normalised.
+// x [C, H, W] blurred along both axes. The border pixels are repeated; the weights are a normal density of deviation |sigma|,
+// normalised.
 Graph blur(const Shape& image, std::int64_t radius) {
   Graph g;
   const ValueId x = append_input(g, image, Extent::example, "x"), sigma = append_input(g, {1}, Extent::example, "sigma");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A lane of a product has the same bits wherever it is and however many others there are, with every algorithm; and the
+// With every algorithm, a lane of a product has the same bits wherever it is and however many other lanes there are; and the
 // algorithms agree.
 #include "support/lanes.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using test::Layer;
 
-// Runs the layer with each compiler: lanes are independent, and results agree.
+// Runs the layer with each compiler, and checks that lanes are independent and that results agree.
 void expect_independent(const Layer& layer, const Batch& batch, std::initializer_list<std::int64_t> counts,
                         std::mt19937& random) {
   const Graph graph = test::with_constants(layer.op, layer.extents, random);
@@ -67,7 +67,7 @@ TEST(Lanes, OfConvolutionsAreIndependent) {
   for (int i = 0; i < 16; ++i) expect_independent(test::random_convolution(random), {49, 1}, {1, 15, 16, 33}, random);
 }
 
-// More rows than are summed at once, more terms than a strip holds, and widths around a strip's.
+// More rows than are summed at once, more terms than a strip holds, and widths near that of a strip.
 TEST(Lanes, OfProductsWithRowsOfTokensAreIndependent) {
   std::mt19937 random(32);
   const auto product = [](Shape a, Shape b, bool transpose_a = false, bool transpose_b = false) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every library that the build needs must have a notice in packaging/LICENSES-OF-COMPONENTS, and no other."""
+"""packaging/LICENSES-OF-COMPONENTS must have a notice for every library that the build needs, and for no other."""
 import re
 import sys
 from pathlib import Path

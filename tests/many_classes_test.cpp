@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifiers with very many classes: gradients through the last layer, rivals that cannot matter, refusals for lack of memory,
+// Classifiers with very many classes: gradients through the last layer, rivals that cannot matter, errors for lack of memory,
 // and computations that stop on request.
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ std::vector<std::int64_t> first_rows() {
   return rows;
 }
 
-// Covariance of the margins `rows` over the noisy samples.
+// Covariance of the margins in `rows` over the noisy samples.
 Eigen::MatrixXd sample_covariance(const Linearization& linear, const std::vector<std::int64_t>& rows) {
   const Eigen::MatrixXd some = linear.sampled(rows, Eigen::all), centred = some.colwise() - some.rowwise().mean();
   return centred * centred.transpose() / static_cast<double>(some.cols() - 1);
@@ -120,7 +120,7 @@ TEST(ManyClasses, EstimatesAgreeWithCounting) {
 
 // ---- dropped rivals
 
-// Independent margins, each z_i standard deviations from its boundary.
+// Independent margins; margin i is z_i standard deviations from its boundary.
 Linearization independent(const std::vector<double>& z) {
   const auto m = static_cast<Eigen::Index>(z.size());
   Linearization result;
@@ -188,7 +188,7 @@ TEST(ManyClasses, TheMvSigmoidTakesAllRivals) {
   EXPECT_NEAR(estimate.p, 1 / (1 + std::exp(-1.0) + 1499 * std::exp(-6.0)), 1e-12);
 }
 
-// A last layer of zeros, and identical classes: no margin has a gradient.
+// With a last layer of zeros, or with identical classes, no margin has a gradient.
 TEST(ManyClasses, WithoutAnyGradientTheEstimateIsDegenerate) {
   for (const float weight : {0.0F, 1.0F}) {
     Graph g;

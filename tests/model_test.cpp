@@ -29,7 +29,7 @@ TEST(LoadedModel, EstimatesOnePointOrMany) {
   const std::vector<Row> one = model.estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"}, {"taylor"});
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one[0].predicted, 0);
-  EXPECT_NEAR(one[0].estimate.p, normal::cdf(1.0), 1e-6);  // margins x0 - -x0 = 1 over a deviation of 2 * 0.5
+  EXPECT_NEAR(one[0].estimate.p, normal::cdf(1.0), 1e-6);  // margin x0 - (-x0) = 1, divided by the deviation 2 * 0.5
 
   const std::vector<Row> many =
       model.estimate(Tensor({2, 2}, {0.5F, 0, -1, 0}), {"gaussian:0.5", "gaussian:1"}, {"taylor", "mc:2000"});
@@ -64,7 +64,7 @@ TEST(LoadedModel, GivesLogitsAndMargins) {
   const Tensor x({2, 2}, {0.5F, 0, -1, 101});
   EXPECT_EQ(model.logits(x).data, (std::vector<float>{0.5F, -0.5F, -100, -1, 1, 1}));
   EXPECT_EQ(model.margins(x).shape, (Shape{2, 2}));
-  EXPECT_EQ(model.margins(x).data, (std::vector<float>{1, 100.5F, 2, 0}));  // of classes 0 and 1
+  EXPECT_EQ(model.margins(x).data, (std::vector<float>{1, 100.5F, 2, 0}));  // margins over classes 0 and 1
   EXPECT_EQ(model.margins(x, {2, 2}).data, (std::vector<float>{-100.5F, -99.5F, 2, 0}));
 }
 
@@ -84,7 +84,7 @@ TEST(LoadedModel, TakesPreprocessingSeedAndTargets) {
   EXPECT_LT(p({.targets = {1}}), 0.3);
 }
 
-// f = x0 + 2 x1, whose change under noise of deviation s is normal with deviation s sqrt(5).
+// f = x0 + 2 x1. Its change under noise of deviation s is normal, with deviation s sqrt(5).
 TEST(LoadedModel, RegressionModelsHaveATolerance) {
   test::OnnxBuilder onnx;
   onnx.input("x", {-1, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gaussian moments through a network: exact if possible, otherwise close to sampling; differentiable like any graph.
+// Gaussian moments through a network: exact if possible, otherwise close to sampling; and differentiable like any other graph.
 #include "probust/moments/moments.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,8 @@ TEST(Moments, OfOneOperatorAreThoseOfSampling) {
   }
 }
 
-// x, then the maxima of windows that are mostly entirely in the padding: these have the lowest float as mean, and no variance.
+// x, and then the maxima of windows. Most of these are entirely in the padding: their mean is the lowest float, and their
+// variance is zero.
 TEST(Moments, TheMaximumOfAWindowOnThePaddingIsAConstant) {
   const Graph pool =
       one_operator(Op::max_pool, {1, 1, 2}, Window{{2}, {2}, {1}, {3}, {2}, {3}});  // (-2, 1), (-1, 2), (0, 3), (1, 4)
@@ -108,7 +109,7 @@ TEST(Moments, TheMaximumOfAWindowOnThePaddingIsAConstant) {
   const std::vector<Tensor> y = test::evaluate(moments.graph, {Tensor({1, 1, 2}, {0.5F, -2}), Tensor({1, 1, 2}, {0.25F, 4})});
   EXPECT_EQ(y[0].data, (std::vector<float>{-2, kLargestOfNone, 0.5F, -2}));
   EXPECT_EQ(y[1].data, (std::vector<float>{4, 0, 0.25F, 4}));
-  // A rectifier makes it the constant 0: moments, and the gradient of the mean, are finite.
+  // A rectifier turns this into the constant 0, so moments and the gradient of the mean are finite.
   Graph graph = pool;
   graph.outputs = {append(graph, Op::relu, {pool.outputs[0]})};
   MomentGraph rectified = propagate_moments(graph);
@@ -152,7 +153,7 @@ TEST(Moments, OfANetworkAreNearSampling) {
   EXPECT_LT(error, 0.35 * shift) << error << " of " << shift;
 }
 
-// The mean's gradient for each kernel, against finite differences of the propagated mean.
+// Compares the mean's gradient of each kernel with finite differences of the propagated mean.
 TEST(Moments, GradientsOfTheMeanAgreeWithFiniteDifferences) {
   std::mt19937 random(10);
   MomentGraph moments = propagate_moments(test::small_cnn(2));

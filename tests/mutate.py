@@ -49,7 +49,7 @@ def read_mutants(path):
 
 
 def selected(mutants, wanted):
-    """The mutants that match any selector: a number, a range a-b, or a part of the file, the text or the description."""
+    """The mutants that match any selector: a number, a range a-b, or a part of the file name, the text or the description."""
     if not wanted:
         return mutants
     chosen = []
@@ -99,7 +99,7 @@ class Copy:
 
     def __init__(self, folder):
         self.source, self.build = folder / "source", folder / "build"
-        self.limit = {}  # seconds that tests may take, by program and filter
+        self.limit = {}  # time limit of tests in seconds, by program and filter
 
     def refresh(self):
         """Copies changed files, including uncommitted work, so that nothing else is recompiled."""
@@ -130,7 +130,7 @@ class Copy:
         return run([self.build / "bin" / PROGRAMS[program], f"--gtest_filter={tests}", *options], timeout=timeout, cwd=self.source)
 
     def failure(self, program, tests, limit):
-        """The first test that fails, or what else went wrong; None if all tests pass."""
+        """The first test that fails, or another problem; None if all tests pass."""
         try:
             done = self.run_tests(program, tests, "--gtest_fail_fast", "--gtest_brief=1", timeout=limit)
         except subprocess.TimeoutExpired:
@@ -168,7 +168,7 @@ class Copy:
 
 
 def judge(copy, mutant):
-    """(verdict, detail) of one mutant."""
+    """Returns (verdict, detail) for one mutant."""
     path, program = copy.source / mutant["file"], mutant["program"]
     if not path.is_file():
         return "does not apply", "its file does not exist"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `probust mvn`, line by line: any bytes as input, always one JSON object as output.
+// `probust mvn`, line by line: for any bytes as input, the output is one JSON object.
 #include "cli/commands/mvn_lines.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using probust::cli::answer_mvn_line;
 
-/// The result as JSON; it always has all seven keys and no line break.
+/// The result as JSON. It must have all seven keys and no line break.
 json answer(const std::string& line) {
   const std::string text = answer_mvn_line(line).line;
   EXPECT_EQ(text.find('\n'), std::string::npos);

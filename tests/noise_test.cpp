@@ -24,7 +24,7 @@ std::vector<float> draw(std::uint64_t seed, const std::vector<std::uint32_t>& po
   return x;
 }
 
-// Known answers from the authors' Random123 distribution (kat_vectors).
+// Known answers from the Random123 distribution of the authors (kat_vectors).
 TEST(Noise, PhiloxGivesTheKnownAnswers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
@@ -49,7 +49,7 @@ TEST(Noise, ALaneDoesNotDependOnTheOthers) {
   EXPECT_NE(draw(42, {0}, {1}, 11), draw(42, {0}, {0}, 11));
 }
 
-// Recorded values: the same bits on every compiler and target.
+// Recorded values, which are the same on every compiler and target.
 TEST(Noise, TheBitsAreFixed) {
   const auto x = draw(7, {3}, {5}, 8);
   std::uint64_t hash = 1469598103934665603ULL;
@@ -71,7 +71,7 @@ TEST(Noise, MomentsAndDistributionAreNormal) {
     variance += double{x[i]} * x[i];
     skewness += std::pow(double{x[i]}, 3);
     kurtosis += std::pow(double{x[i]}, 4);
-    if (i + n < x.size()) neighbours += double{x[i]} * x[i + n];  // element e and e + 1 of one sample
+    if (i + n < x.size()) neighbours += double{x[i]} * x[i + n];  // elements e and e + 1 of one sample
   }
   const double count = static_cast<double>(x.size()), tolerance = 4 / std::sqrt(count);
   EXPECT_NEAR(mean / count, 0, tolerance);
@@ -129,7 +129,7 @@ Eigen::MatrixXd described(const NoiseShape& shape, std::int64_t elements, std::u
 // Correlated noise of three elements, and two points with their own covariances.
 const NoiseArray kCovariance{{3, 3}, {1, 0.5, 0, 0.5, 2, -0.3, 0, -0.3, 0.5}, "C"};
 const NoiseArray kFactor{{3, 2}, {1, 0, 0.5, 0.5, -1, 2}, "F"};
-const NoiseArray kRecords{{2, 3}, {1, 0.5, -2, -1, -0.5, 2}, "R"};  // fewer and more than elements
+const NoiseArray kRecords{{2, 3}, {1, 0.5, -2, -1, -0.5, 2}, "R"};  // fewer records than elements; below, more
 const NoiseArray kMoreRecords{{5, 3}, {1, 0, 0, -1, 0, 0, 0, 2, 1, 0, -2, 1, 0, 0, -2}, "R"};
 const NoiseArray kRecordsPerPoint{{2, 2, 3}, {1, 0, 1, -1, 0, -1, 0, 3, 0, 0, -3, 0}, "R"};
 const NoiseArray kPerPoint{{2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 0, 0, 0, 0}, "N"};
@@ -154,7 +154,7 @@ std::vector<NamedShape> models_on_three() {
   };
 }
 
-// And recorded deviations, which are far from Gaussian.
+// Also includes recorded deviations, which are far from Gaussian.
 std::vector<NamedShape> all_on_three() {
   std::vector<NamedShape> all = models_on_three();
   all.push_back({"records", recorded_noise(kRecords, "records")});
@@ -243,7 +243,7 @@ TEST(Noise, RecordedDeviationsAreDrawnUniformlyAndWhole) {
   const auto second = samples_of(*recorded_noise(kRecordsPerPoint, "records"), 3, 10, 1);
   EXPECT_EQ(second[0], std::vector<double>(10, 0));
   EXPECT_EQ(std::fabs(second[1][4]), 3);
-  // With the opposite sign other records, not other deviations.
+  // The opposite sign selects other records, but does not change the deviations.
   EXPECT_EQ(samples_of(*recorded_noise({{1, 1}, {7}, "R"}, "records"), 1, 5, 0, -2)[0], std::vector<double>(5, 14));
 }
 
@@ -288,7 +288,7 @@ TEST(Noise, ACustomSamplerIsKeyedLikeTheOthers) {
   EXPECT_EQ(alone[0], x[0][17]);
 }
 
-// The bits of a lane do not depend on the chunk.
+// The bits of a lane do not depend on the chunk that contains it.
 TEST(Noise, EveryModelDrawsLaneByLane) {
   auto models = all_on_three();
   models.push_back({"categorical", categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "J")});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// After a solver has solved the largest problem, it allocates no more memory. A separate program, because it counts allocations
-// by replacing malloc.
+// After a solver has solved the largest problem, it allocates no more memory. This is a separate program, because it replaces
+// malloc in order to count allocations.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ std::atomic<std::int64_t> allocations{0};
 }  // namespace
 
 extern "C" {
-void* __libc_malloc(std::size_t size);  // glibc's own
+void* __libc_malloc(std::size_t size);  // glibc's own function
 void* malloc(std::size_t size) {
   ++allocations;
   return __libc_malloc(size);

@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
+using namespace probust::normal;  // NOLINT(google-build-using-namespace): the code under test
 bool same_bits(const Probability& a, const Probability& b) {
   return std::memcmp(&a.p, &b.p, sizeof a.p) == 0 && std::memcmp(&a.p_fail, &b.p_fail, sizeof a.p) == 0 && a.error == b.error &&
          a.error_fail == b.error_fail && a.method == b.method && a.points == b.points && a.status == b.status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reported errors of normal probabilities: bounds that hold, errors neither too small nor much too large, and p + q = 1.
+// Reported errors of normal probabilities: bounds hold, errors are neither too small nor much too large, and p + q = 1.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,10 +35,11 @@ TEST(NormalBounds, StandardErrorsOverShiftsHaveSevenDegreesOfFreedom) {
   mean.add(p, q);
   EXPECT_NEAR(mean.p(), 0.235, 1e-14);
   EXPECT_NEAR(mean.q(), 0.765, 1e-14);
-  EXPECT_NEAR(mean.standard_error(), 0.01 * std::sqrt(42.0 / 56.0), 1e-14);  // the squares of 0 to 7 about their mean sum to 42
+  EXPECT_NEAR(mean.standard_error(), 0.01 * std::sqrt(42.0 / 56.0), 1e-14);  // 42: the sum of squared deviations of 0 to 7
 }
 
-// If all points are zero, the error allows 3 / n of the largest possible value; less for smoother integrands.
+// If the integrand is zero at all n points, the error allows for 3 / n of the largest possible value; less for smoother
+// integrands.
 TEST(NormalBounds, UnseenMassIsInTheError) {
   std::array<double, kShifts> nothing{}, all;
   all.fill(16);
@@ -51,7 +52,7 @@ TEST(NormalBounds, UnseenMassIsInTheError) {
   EXPECT_NEAR(unseen_mass(met, 0.5, 1000), 3 * 0.5 / 128, 1e-14);
 }
 
-// 160 almost independent variables whose correlations are all off by the same amount: every pair contributes to the error.
+// 160 almost independent variables whose correlations are all wrong by the same amount: every pair contributes to the error.
 TEST(NormalBounds, MisfitOfOneFactorCountsEveryPair) {
   constexpr std::size_t kVariables = 160;
   const std::vector<double> z(kVariables, 2.5), fitted(kVariables, 0.01), actual(kVariables, std::sqrt(2e-4));
@@ -63,7 +64,7 @@ TEST(NormalBounds, MisfitOfOneFactorCountsEveryPair) {
   EXPECT_LT(bias, 200 * change);
 }
 
-// One variable with one factor is a univariate normal, however rare its failure.
+// One variable with one factor is univariate normal, however rare its failure is.
 TEST(NormalBounds, IntegralsReachAsFarAsFailureIsRare) {
   Arena arena;
   for (const double loading : {0.3, 0.9, 0.999, -0.95}) {
@@ -74,7 +75,7 @@ TEST(NormalBounds, IntegralsReachAsFarAsFailureIsRare) {
   }
 }
 
-// With n directions and their opposites, faces that none of them found may hide 3 / 2n of p.
+// With n directions and their opposites, faces that none of them hit may hide 3 / 2n of p.
 TEST(NormalBounds, UnseenFacesAreInTheError) {
   constexpr Eigen::Index kFaces = 400;
   const Eigen::MatrixXd U = test::random_factor(kFaces, 2, 7, 0.0);
@@ -111,7 +112,7 @@ TEST(NormalBounds, SeparationBoundsTheMissedMass) {
   EXPECT_LT(separation.p(), 0.9);
 }
 
-// Errors of the terms add up as independent errors: the reported five standard errors match the spread over seeds.
+// Errors of the terms add up like independent errors: five reported standard errors match the spread over seeds.
 TEST(NormalBounds, ErrorsOfRareFailureFitTheirSpread) {
   constexpr int kSeeds = 60;
   const Eigen::MatrixXd R = test::gram(test::random_factor(20, 30, 3, 0.7));
@@ -131,7 +132,7 @@ TEST(NormalBounds, ErrorsOfRareFailureFitTheirSpread) {
   EXPECT_LT(ratio, 1.5);
 }
 
-// I_x(n, 1) = x^n, so the lower end for n of n is the n-th root of the tail; the median of a symmetric beta is 1/2.
+// I_x(n, 1) = x^n, so the lower end for n of n is the n-th root of the tail probability; the median of a symmetric beta is 1/2.
 TEST(NormalBounds, ClopperPearsonIsExact) {
   for (const std::int64_t n : {1, 5, 10, 11, 100}) {
     EXPECT_NEAR(clopper_pearson(n, n).low, std::pow(0.025, 1 / static_cast<double>(n)), 1e-14) << n;

@@ -17,7 +17,7 @@
 namespace {
 
 using namespace probust::test;    // NOLINT(google-build-using-namespace): the helpers of the tests
-using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
+using namespace probust::normal;  // NOLINT(google-build-using-namespace): the code under test
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -37,7 +37,8 @@ VectorXd mixed_loadings(Index m, double least, double most) {
   return a;
 }
 
-/// Like a classifier's: margins are differences of one random vector and m others, in a given number of dimensions.
+/// Correlations like those of a classifier: margins are differences of one random vector and m others, in a given number of
+/// dimensions.
 MatrixXd margin_correlations(Index m, Index dimension, unsigned seed) {
   std::mt19937 bits(seed);
   std::normal_distribution<double> normal;
@@ -94,7 +95,7 @@ TEST(NormalClosedForm, CorrectionsAreTheDerivativesOfThreeVariables) {
 }
 
 TEST(NormalClosedForm, CorrectionsMultiplyOverIndependentPairs) {
-  // Two pairs near independence: the second order includes the product of the two first orders.
+  // Two nearly independent pairs: the second order includes the product of the two first orders.
   MatrixXd R = MatrixXd::Identity(4, 4);
   R(0, 1) = R(1, 0) = 0.02;
   R(2, 3) = R(3, 2) = -0.03;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Are reported errors honest? 2,400 random problems with results known by other means, m from 2 to 400, p from nearly 0 to
-// nearly 1: the true error is within the reported error in at least 99 of 100, and never more than three times as large.
+// Checks that reported errors are honest, with 2,400 random problems whose results are known by other means, m from 2 to 400, and
+// p from nearly 0 to nearly 1: the true error is within the reported error in at least 99 of 100 cases, and is never more than
+// three times as large.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -21,7 +22,7 @@
 
 namespace {
 
-using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
+using namespace probust::normal;  // NOLINT(google-build-using-namespace): the code under test
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -116,7 +117,7 @@ Known autoregressive(Dice& dice) {
       }
     }
   }
-  MatrixXd kernel[2];  // from a node of one side to those of the other, including weights
+  MatrixXd kernel[2];  // from the nodes of one side to those of the other, including weights
   for (int side = 0; side < 2; ++side) {
     kernel[side].resize(static_cast<Index>(x[side].size()), static_cast<Index>(x[1 - side].size()));
     for (Index i = 0; i < kernel[side].rows(); ++i) {
@@ -170,7 +171,7 @@ class Polygon {
   double arc(double from, double to, int depth) const {
     const std::size_t first = nearest(from), last = nearest(to);
     if (first != last && depth < 60 && to - from > 1e-12) {
-      // Split where the two are equally near; a third one may be nearer there.
+      // Splits the arc where the two are equally near; a third one may be nearer there.
       const double top = std::cos(angle_[first]) / z_[first] - std::cos(angle_[last]) / z_[last];
       const double side = std::sin(angle_[first]) / z_[first] - std::sin(angle_[last]) / z_[last];
       double split = std::atan2(-top, side);
@@ -294,7 +295,7 @@ TEST_P(NormalCoverage, ReportedErrorsCoverTrueErrors) {
     const Probability& answer = answers[i];
     ASSERT_TRUE(answer.valid()) << i << ' ' << describe(answer.status);
     ++methods[answer.method];
-    // The accuracy of the known results themselves.
+    // Allows for the accuracy of the known results themselves.
     const double slack_p = 1e-9, slack_q = 1e-9 * known.q + 1e-16;
     const double ratio = std::max((std::abs(answer.p - known.p) - slack_p) / answer.error,
                                   (std::abs(answer.p_fail - known.q) - slack_q) / answer.error_fail);
@@ -320,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(Structures, NormalCoverage,
                                          std::pair<std::string, Known (*)(Dice&)>{"Nested", nested}),
                          [](const auto& structure) { return structure.param.first; });
 
-/// For planes, the polygon method is used; the sampler for singular matrices must also cover its errors there.
+/// For planes, mvn_cdf uses the polygon method; the sampler for singular matrices must also cover its errors there.
 TEST(NormalCoverageOfSeparation, Planes) {
   Dice dice(20240229);
   int within = 0;

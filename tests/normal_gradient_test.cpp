@@ -17,7 +17,7 @@
 namespace {
 
 using namespace probust::test;    // NOLINT(google-build-using-namespace): the helpers of the tests
-using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
+using namespace probust::normal;  // NOLINT(google-build-using-namespace): the code under test
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -93,7 +93,7 @@ TEST(NormalGradient, DifferencesInEachLimitAndCorrelation) {
 }
 
 TEST(NormalGradient, DifferencesAlongMatricesOfLowRank) {
-  // R moves among matrices of the same rank, along the directions D.
+  // R varies among matrices of the same rank, along the directions D.
   for (const Index rank : {2, 3}) {
     const Index m = 3 + rank;
     const MatrixXd U = random_factor(m, rank, 30 + static_cast<unsigned>(rank), kCommon), D = random_factor(m, rank, 40, 0.0);
@@ -238,7 +238,7 @@ TEST(NormalGradient, TailsKeepTheirRelativeAccuracy) {
 }
 
 TEST(NormalGradient, NearlySingularMatricesHaveCoveringErrors) {
-  // X_2 is X_1 plus a spread of 1e-6: given one of them, the other is uncertain only if the limits nearly tie.
+  // X_2 is X_1 plus a spread of 1e-6: given one of them, the other is uncertain only if the limits are nearly equal.
   const double rho = 1 - 5e-13;
   const MatrixXd R{{1, rho, 0.3}, {rho, 1, 0.3}, {0.3, 0.3, 1}};
   const MvnGradient apart = mvn_gradient(std::vector<double>{0.4, 0.5, 1.0}, R);
@@ -282,7 +282,7 @@ TEST(NormalGradient, EachBadInputHasItsStatus) {
 }
 
 TEST(NormalGradient, AnUnreachedToleranceIsReported) {
-  // p is tiny, and so is its error. Given that the low limit binds, the remaining probability is not.
+  // p and its error are tiny. Given that the low limit binds, the remaining probability is not tiny.
   auto z = spread(6, 0.0, 1.0);
   z[0] = -6.0;
   MatrixXd R(6, 6);

@@ -16,7 +16,7 @@ struct Owned {
   bool factor;
 };
 
-/// Problems for every method: m from 0 to 60, failure from common to rare, R and U, full and low rank.
+/// Problems for every method: m from 0 to 60, failure from frequent to rare, given as R and as U, of full and of low rank.
 inline std::vector<Owned> mixed_problems() {
   Normals normal(7);
   std::vector<Owned> all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The multivariate normal probability against reference values with known error bounds, if these are available.
+// The multivariate normal probability compared with reference values with known error bounds, if these are available.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -66,7 +66,7 @@ MatrixXd generate(const json& structure, Index m) {
   return R;
 }
 
-/// structure is exact, U is next, R is rounded.
+/// Prefers the structure, which is exact, then U, then R, which is rounded.
 Probability solve(const json& reference) {
   const auto z = read_limits(reference["z"]);
   if (reference.contains("structure") && !reference["structure"].is_null()) {
@@ -81,7 +81,7 @@ void expect_agreement(const Probability& answer, const json& reference) {
   EXPECT_EQ(answer.status, Status::ok) << answer.method;
   EXPECT_LE(std::abs(answer.p - p), 1e-4 + err_p) << answer.method << ", error " << answer.error;
   EXPECT_LE(std::abs(answer.p_fail - q), 1e-2 * q + err_q) << answer.method << ", error " << answer.error_fail;
-  // The reported error covers the true error.
+  // The reported error must cover the true error.
   EXPECT_LE(std::abs(answer.p - p), answer.error + err_p) << answer.method;
   EXPECT_LE(std::abs(answer.p_fail - q), answer.error_fail + err_q) << answer.method;
 }
@@ -96,7 +96,7 @@ TEST(NormalReference, EveryCaseAgrees) {
     SCOPED_TRACE(reference["id"].get<std::string>());
     const Probability answer = solve(reference);
     expect_agreement(answer, reference);
-    // The same problem in its other given forms.
+    // The same problem in the other forms in which it is given.
     if (reference.contains("U")) {
       const auto z = read_limits(reference["z"]);
       expect_agreement(probust::normal::mvn_cdf_factor(z, read_matrix(reference["U"])), reference);

@@ -31,7 +31,7 @@
 namespace {
 
 using namespace probust::test;    // NOLINT(google-build-using-namespace): the helpers of the tests
-using namespace probust::normal;  // NOLINT(google-build-using-namespace): the room under test
+using namespace probust::normal;  // NOLINT(google-build-using-namespace): the code under test
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -48,7 +48,7 @@ MatrixXd equicorrelated(Index m, double rho) {
   return R;
 }
 
-/// Two results for the same problem may differ by their errors.
+/// Two results for the same problem may differ by at most their errors.
 void expect_same(const Probability& one, const Probability& two) {
   ASSERT_TRUE(one.valid() && two.valid());
   EXPECT_LE(std::abs(one.p - two.p), one.error + two.error) << one.method << ' ' << two.method;
@@ -151,7 +151,7 @@ TEST(NormalBivariate, RelationsHoldEverywhere) {
     const Bivariate value = bivariate(a, b, rho);
     EXPECT_NEAR(value.p + value.q, 1.0, 1e-15);
     EXPECT_NEAR(value.p, bivariate(b, a, rho).p, 2e-16);
-    // X <= a splits by the sign of Y - b; and the complement by inclusion and exclusion.
+    // X <= a is split by the sign of Y - b; the complement follows by inclusion and exclusion.
     EXPECT_NEAR(value.p + bivariate(a, -b, -rho).p, cdf(a), 2e-15) << a << ' ' << b << ' ' << rho;
     expect_relative(complement(a) + complement(b) - bivariate_upper(a, b, rho), value.q, 1e-14);
     EXPECT_LE(value.p, bivariate(a + 0.01, b, rho).p + 1e-16);
@@ -222,7 +222,7 @@ TEST(NormalTrivariate, InclusionAndExclusion) {
 }
 
 TEST(NormalTrivariate, SingularMatrices) {
-  // Three directions in a plane, 120 degrees apart: at no point are all three components negative enough.
+  // Three directions in a plane, 120 degrees apart: nowhere are all three components negative enough.
   const Eigen::Matrix3d star{{1, -0.5, -0.5}, {-0.5, 1, -0.5}, {-0.5, -0.5, 1}};
   EXPECT_NEAR(trivariate({-0.1, -0.1, -0.1}, star).p, 0.0, 1e-13);
   EXPECT_NEAR(trivariate({0.4, 30, 30}, star).p, cdf(0.4), 1e-13);
@@ -395,7 +395,7 @@ TEST(NormalPolygon, HalfPlanesStripsAndBoxes) {
     for (const double b : {0.2, 2.0, 7.0}) {
       const double strip = interval(-b, std::max(a, -b));
       EXPECT_NEAR(polygon_of({a, b}, {10, 190}).p, strip, 1e-14) << a << ' ' << b;
-      // A box with repeated sides, and two limits that do not bind.
+      // A strip and a box with repeated sides, and two limits that do not bind.
       EXPECT_NEAR(polygon_of({a, b, b, b, b, 20, 20}, {10, 190, 100, 280, 280, 55, 145}).p, strip * interval(-b, b), 1e-14);
     }
   }
@@ -424,7 +424,7 @@ TEST(NormalPolygon, SidesThroughTheOrigin) {
   EXPECT_NEAR(polygon_of({0, 0, 0}, {0, 120, 240}).p, 0.0, 1e-14);
 }
 
-// Regression test: rows that are parallel up to rounding; limits at the end of the range of double.
+// Regression test: rows that are parallel up to rounding, and limits at the end of the range of double.
 TEST(NormalPolygon, NearlyParallelSidesAndHugeLimits) {
   MatrixXd a(4, 2), b(4, 2), c(4, 2);
   a << 5, -7, 35, -49, 7, 5, -7, -5;
@@ -438,7 +438,7 @@ TEST(NormalPolygon, NearlyParallelSidesAndHugeLimits) {
   EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{2, 1, 3, 3}, b).p, cdf(1) * interval(-3, 3), 1e-13);
   EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{1, 1e308, 1e308, 1e308}, c).p, cdf(1), 1e-13);
   EXPECT_NEAR(mvn_cdf_factor(std::vector<double>{1, -1e308, 1e308, 1e308}, c).p, 0, 1e-13);
-  // The same direction on both sides of +-pi.
+  // The same direction on both sides of the jump at +-pi.
   EXPECT_NEAR(polygon_of({1, 2, 5, 5}, {180, -180, 90, -90}).p, cdf(1) * interval(-5, 5), 1e-14);
 }
 
@@ -466,7 +466,7 @@ TEST(NormalPolygon, LimitsOfAnySignAgreeWithSeparation) {
 }
 
 TEST(NormalDirections, FacesThatAFirstLookMissesCount) {
-  // Five regular polygons of 200 sides in orthogonal planes: of 1,000 faces, many are nearest in few directions only.
+  // Five regular polygons of 200 sides in orthogonal planes: many of the 1,000 faces are the nearest in only few directions.
   const int planes = 5, sides = 200;
   const double radius = 2.0;
   MatrixXd U = MatrixXd::Zero(planes * sides, 2 * planes);
@@ -484,7 +484,8 @@ TEST(NormalDirections, FacesThatAFirstLookMissesCount) {
   EXPECT_NEAR(all.p + all.q, 1.0, 1e-12);
 }
 
-// If few directions determine p, or few faces bind, the method gives no result: the scatter would not show what it missed.
+// If few directions determine p, or few faces bind, the method returns no result, because the scatter would not show what it
+// missed.
 TEST(NormalDirections, RejectsProblemsItCannotSample) {
   const Index d = 11, m = 16 * d;
   MatrixXd U = random_factor(m, d, 3);
@@ -550,7 +551,7 @@ TEST(NormalMultivariate, SamplingAgreesWithQuadrature) {
 }
 
 TEST(NormalNeighbour, ExpansionAgreesWithDifferences) {
-  // With three variables, pairs share indices; with four in two blocks, pairs have none in common. Both have exact answers.
+  // With three variables, pairs share indices; with four variables in two blocks, pairs share none. Both have exact answers.
   const std::vector<double> z = {0.4, 1.1, -0.3, 0.8};
   Arena arena;
   const auto check = [&](Index m, const std::vector<double>& loading, const MatrixXd& R, const auto& exact) {
@@ -618,7 +619,7 @@ MatrixXd clustered(Index clusters, Index each, double within, double across, boo
 }
 
 TEST(NormalMultivariate, NearlyEqualVariablesDoNotFoolTheError) {
-  // Bounds so steep that the first points show no scatter at all. Nested quadrature gives q.
+  // The integrand is so steep that the first points show no scatter at all. Nested quadrature computes q.
   const MatrixXd R = clustered(3, 4, 0.999991, 0.04, false);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Probability answer = mvn_cdf(std::vector<double>(12, 1.0), R, {.seed = seed});
@@ -673,7 +674,7 @@ TEST(NormalMultivariate, ManyRareLimitsAreImportanceSampled) {
 }
 
 TEST(NormalMultivariate, TailsAddUpTheSameWayTwice) {
-  // q of all limits is q of some plus what the others add, computed with other methods and other matrices.
+  // q of all limits is q of some limits plus what the others add, computed with different methods and matrices.
   const MatrixXd R = gram(random_factor(9, 20, 10));
   const auto z = spread(9, 5.0, 5.4);
   const Probability all = mvn_cdf(z, R), some = mvn_cdf(std::span(z).first(3), R.topLeftCorner(3, 3));
@@ -750,7 +751,7 @@ TEST(NormalMultivariate, EachBadInputHasItsStatus) {
   expect(mvn_cdf(z, asymmetric), Status::asymmetric);
   expect(mvn_cdf(z, MatrixXd{{1, 0.9, -0.9}, {0.9, 1, 0.9}, {-0.9, 0.9, 1}}), Status::indefinite);
   expect(mvn_cdf(std::span(z).first(2), MatrixXd{{1, 1.001}, {1.001, 1}}), Status::indefinite);
-  // Rejected even if the result would not depend on it.
+  // The matrix is rejected even if the result would not depend on it.
   expect(mvn_cdf(std::vector<double>{1, kInfinity, -kInfinity}, asymmetric), Status::asymmetric);
   expect(mvn_cdf(z, I, {.abs = 0}), Status::bad_options);
   expect(mvn_cdf(z, I, {.rel_q = kNan}), Status::bad_options);

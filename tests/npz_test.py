@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Loads what `probust export -o RUN.npz` writes with NumPy and compares it with the rows of the same run as JSON lines. Usage:
+"""Loads the output of `probust export -o RUN.npz` with NumPy and compares it with the rows of the same run as JSON lines. Usage:
 npz_test.py PROBUST. Exit status 77 means that numpy is not installed."""
 import json
 import os
@@ -62,7 +62,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert np.array_equal(a["logits"], np.load(out), equal_nan=True)
         assert a["point_index"].tolist() == list(range(len(x)))
         assert np.array_equal(a["point_predicted"][:3], a["logits"][:3].argmax(axis=1))
-    # Points of several models, of which one has no logits and another fewer classes.
+    # Points of several models: one model has no logits, and another has fewer classes.
     database = sqlite3.connect(run)
     database.execute("DELETE FROM points")
     points = [("large", 0, 1, 2, [1, 2, 3]), ("large", 1, None, 0, []), ("small", 0, 1, 1, [7, 8])]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Archives of arrays: what is written can be read, and a file with its name is complete.
+// Archives of arrays: files can be read after they are written, and a file that has its final name is complete.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -25,7 +25,7 @@ void expect_near(const Floats& actual, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << i;
 }
 
-// Five cells, then two of padding, windows of three: the third window would be entirely in the padding.
+// Five cells, then two of padding, and windows of three: the third window would be entirely in the padding.
 TEST(OnnxCorners, CeilModeLeavesOutWindowsInTheTrailingPadding) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 5});
@@ -92,7 +92,7 @@ TEST(OnnxCorners, IsInfDetectsTheRequestedSigns) {
   }
 }
 
-// Four query heads of size 2 share two key heads in pairs; two keys; scores are divided by sqrt(2).
+// Four query heads of size 2 share two key heads in pairs. There are two keys, and scores are divided by sqrt(2).
 TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
   const Floats query{1, 0, 0, 2, 1, 1, -1, 3};
   const Tensor keys({1, 2, 2, 2}, {1, 0, 0, 1, 2, 1, -1, 1}), values({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
@@ -109,7 +109,8 @@ TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
   expect_near(imported(builder, {1, 4, 1, 2}, query), expected);
 }
 
-// Scores of one query for two keys, capped as cap tanh(score / cap); a mask shorter than the keys hides the rest.
+// The scores of one query for two keys are capped as cap tanh(score / cap). The mask is shorter than the keys and hides the
+// rest.
 TEST(OnnxCorners, AttentionCapsAndMasks) {
   const Floats query{2, 1};
   const Tensor keys({1, 1, 2, 2}, {1, 0, 3, -1}), values({1, 1, 2, 2}, {1, 2, 3, 4});
@@ -145,7 +146,7 @@ TEST(OnnxCorners, EllipsesOfEinsumAreAlignedAtTheirLastAxes) {
   expect_near(imported(builder, {1, 2, 3, 4}, x), expected);
 }
 
-// Exported with a batch of 2; the expanded value is a weight, and its three rows are unrelated to the batch.
+// The model was exported with a batch of 2. The expanded value is a weight whose three rows are unrelated to the batch.
 TEST(OnnxCorners, AFixedBatchIsNotTakenOutOfOtherExtents) {
   OnnxBuilder builder;
   builder.input("x", {2, 4})
@@ -156,7 +157,7 @@ TEST(OnnxCorners, AFixedBatchIsNotTakenOutOfOtherExtents) {
   EXPECT_EQ(imported(builder, {1, 4}, {1, 1, 1, 1}), (Floats{10, 10, 10}));
 }
 
-// Cell c reads cells c and c + 1: an even window has its longer side after the cell.
+// Cell c reads cells c and c + 1: an even window extends farther after the cell than before it.
 TEST(OnnxCorners, EvenWindowsOfLrnReachForward) {
   OnnxBuilder builder;
   builder.input("x", {1, 3, 1});
@@ -167,7 +168,8 @@ TEST(OnnxCorners, EvenWindowsOfLrnReachForward) {
   expect_near(imported(builder, {1, 3, 1}, {1, 2, 3}), {1.0 / (1 + 1 + 4), 2.0 / (1 + 4 + 9), 3.0 / (1 + 9)});
 }
 
-// Keys' kernel with a = -1/2 reproduces parabolas: x² at 1/4, 3/4 and so on, between cells with two neighbours on each side.
+// Keys' kernel with a = -1/2 reproduces parabolas: x² at 1/4, 3/4 and so on, between cells that have two neighbours on each
+// side.
 TEST(OnnxCorners, CubicInterpolationIsExactOnParabolas) {
   const Floats squares{0, 1, 4, 9, 16, 25, 36, 49};
   OnnxBuilder builder;
@@ -192,7 +194,7 @@ TEST(OnnxCorners, AlignedCornersStay) {
   expect_near(imported(builder, {1, 1, 3}, {1, 5, 3}), {1, 3, 5, 4, 3});
 }
 
-// Quantised and dequantised: -128 to 127, in steps of 1/2.
+// Quantised and dequantised numbers reach from -128 to 127, in steps of 1/2.
 TEST(OnnxCorners, Int8ReachesItsLeastNumber) {
   const std::string zero = test::encode_tensor({}, 3, std::string(1, '\0'), "zero");
   OnnxBuilder builder;
@@ -203,7 +205,7 @@ TEST(OnnxCorners, Int8ReachesItsLeastNumber) {
   EXPECT_EQ(imported(builder, {1, 4}, {-100, -64, 1.2F, 100}), (Floats{-64, -64, 1, 63.5F}));
 }
 
-// x_0 <= 1 ? 3 : 5; a missing value takes the first branch, or not.
+// x_0 <= 1 ? 3 : 5. An attribute determines whether a missing value takes the first branch.
 TEST(OnnxCorners, MissingValuesTakeTheirBranch) {
   for (const bool tracks : {true, false}) {
     OnnxBuilder builder;
@@ -223,7 +225,7 @@ TEST(OnnxCorners, MissingValuesTakeTheirBranch) {
   }
 }
 
-// Data [C, H, W] in MATLAB's order: H runs fastest, then W, then C.
+// Data [C, H, W] in MATLAB's order: H varies fastest, then W, then C.
 TEST(OnnxCorners, ColumnMajorImagesAreTurnedWithinTheirPlanes) {
   OnnxBuilder builder;
   builder.input("x", {1, 12}).node("Identity", {"x"}, {"y"}).output("y");
@@ -236,7 +238,7 @@ TEST(OnnxCorners, ColumnMajorImagesAreTurnedWithinTheirPlanes) {
   EXPECT_EQ(test::evaluate(graph, {image})[0].data, (Floats{0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11}));
 }
 
-// Two weights in one file, one after the other.
+// Two weights in one file, one after another.
 TEST(OnnxCorners, WeightsInAnotherFileBeginAtTheirOffset) {
   const Floats file{1, 2, 3, 40, 50, 60};
   const std::string tensor = test::encode_external({3}, "w", "weights", "12", "12");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs as ONNX files: reading returns what was written.
+// Graphs as ONNX files: reading a file returns the graph that was written.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST(OnnxExport, NetworksComeBackAsTheyWere) {
       EXPECT_EQ(model.input_shape, Shape({1, 4}));
       EXPECT_EQ(model.summary.producer, "probust");
       EXPECT_EQ(model.summary.inputs[0].name, "x");
-      EXPECT_EQ(model.summary.inputs[0].shape, Shape({-1, 4}));  // the batch is left open
+      EXPECT_EQ(model.summary.inputs[0].shape, Shape({-1, 4}));  // the batch is dynamic
       EXPECT_EQ(model.summary.outputs[0].name, "logits");
       EXPECT_EQ(model.summary.outputs[0].shape, Shape({-1, 3}));
       expect_same_logits(graph, model.graph, test::random_tensor({9, 4}, random));
@@ -96,7 +96,7 @@ TEST(OnnxExport, ElementwiseOperatorsComeBackAsTheyWere) {
     SCOPED_TRACE(definition(row.op).name);
     expect_same_logits(graph, read_back(graph).graph, test::random_tensor({5, 6}, random, row.low, row.high));
   }
-  EXPECT_EQ(refused, (std::set<Op>{Op::step, Op::greater_equal, Op::less}));  // ONNX's comparisons give truth values
+  EXPECT_EQ(refused, (std::set<Op>{Op::step, Op::greater_equal, Op::less}));  // ONNX's comparisons return booleans
 }
 
 TEST(OnnxExport, AClassifierThatIsItsInput) {
@@ -108,11 +108,11 @@ TEST(OnnxExport, AClassifierThatIsItsInput) {
 
 TEST(OnnxExport, RejectsUnsupportedOperators) {
   Graph scaled = test::linear_classifier(Tensor({2, 2}, {1, 2, 3, 4}), Tensor({2}));  // its weights are transposed
-  Graph summed;                                                                       // by windows
+  Graph summed;                                                                       // a sum over windows
   const ValueId image = build::reshape(summed, append_input(summed, {1, 4, 4}, Extent::example, "x"), {1, 1, 4, 4});
   const ValueId sums = append(summed, Op::sum_pool, {image}, Window{{4, 4}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}});
   summed.outputs = {build::reshape(summed, sums, {4})};
-  Graph across;  // a sum over what becomes the batch
+  Graph across;  // a sum over the axis that becomes the batch
   const ValueId row = build::reshape(across, append_input(across, {3}, Extent::example, "x"), {1, 3});
   across.outputs = {build::reshape(across, build::reduce_sum(across, row, {0}), {3})};
   for (const Graph& graph : {summed, across, scaled, Graph{}}) {

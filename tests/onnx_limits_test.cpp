@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Extreme numbers in a file: sizes that a small file may not request, integers at the ends of their range, names used twice.
-// Import returns the right value or one Error, quickly and in little memory.
+// Import must return the right value or one Error, quickly and with little memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,7 +34,7 @@ std::vector<float> logits_of(const OnnxBuilder& builder, const std::vector<float
   return test::evaluate(model->graph, {Tensor(model->input_shape, x)})[0].data;
 }
 
-// All of these are a few hundred bytes and below the 2^32 elements that any tensor may have.
+// All of these files have a few hundred bytes, and tensors below the allowed 2^32 elements.
 TEST(OnnxLimits, ASmallFileGetsLittleMemory) {
   OnnxBuilder fill;
   fill.input("x", {1, 4})
@@ -49,7 +49,7 @@ TEST(OnnxLimits, ASmallFileGetsLittleMemory) {
   mirror.input("x", {1, 4}).integers("pads", {0, 1 << 24, 0, 1 << 24});
   mirror.node("Pad", {"x", "pads"}, {"y"}, {OnnxAttribute::text("mode", "edge")}).output("y");
   expect_error(mirror, ErrorCode::resources, "Pad");
-  OnnxBuilder many;  // each is allowed, but not all together
+  OnnxBuilder many;  // each tensor is allowed, but not all of them together
   many.input("x", {1, 4}).integers("shape", {1 << 22});
   std::vector<std::string> names{"x"};
   for (int i = 0; i < 20; ++i) {
@@ -68,7 +68,7 @@ TEST(OnnxLimits, ASmallFileGetsLittleTime) {
   expect_error(builder.node("ReduceSum", {"c"}, {"s"}).node("Add", {"x", "s"}, {"y"}).output("y"), ErrorCode::resources, "Conv");
 }
 
-// The count of padded elements is computed per axis, not on an image of ones.
+// The number of padded elements is computed per axis, not with an image of ones.
 TEST(OnnxLimits, AveragesOverWidePaddingCostNothing) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 2, 2});
@@ -137,7 +137,7 @@ TEST(OnnxLimits, OperatorsOnEmptyTensors) {
   }
 }
 
-// Without this check, the second would silently replace the first.
+// Without this check, the second definition would silently replace the first.
 TEST(OnnxLimits, ANameIsGivenOnce) {
   OnnxBuilder weights;
   weights.input("x", {1, 2})
@@ -189,7 +189,7 @@ TEST(OnnxLimits, AnAttributeOfTheWrongTypeIsRefused) {
   expect_error(builder, ErrorCode::unreadable, "attribute axis");
 }
 
-// Operators with unsuitable operands, and attributes from a pool of extreme numbers.
+// Generates operators with unsuitable operands, and with attributes from a pool of extreme numbers.
 class Hostile {
  public:
   explicit Hostile(unsigned seed) : random_(seed) {}
@@ -232,7 +232,7 @@ class Hostile {
 
   void add_node(OnnxBuilder& builder) {
     std::vector<OnnxAttribute> attributes;
-    const std::size_t calm = pick(3) == 0 ? 1 : 12;  // most nodes have few attributes
+    const std::size_t calm = pick(3) == 0 ? 1 : 12;  // most nodes have few extreme attributes
     for (const char* name : {"axis",        "group",
                              "ceil_mode",   "count_include_pad",
                              "keepdims",    "to",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ai.onnx.ml: each operator against values computed by hand. An operator without a row fails by name.
+// ai.onnx.ml: each operator is compared with values computed by hand. If an operator has no row, the test fails with its name.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,7 +63,7 @@ std::vector<Attribute> regressor_tree(const std::string& aggregate) {
   return attributes;
 }
 
-// A float64 model keeps its numbers in tensors.
+// A float64 model stores its numbers in tensors.
 std::vector<Attribute> of_doubles(std::vector<Attribute> attributes) {
   const auto as_tensor = [](const std::string& name, const std::vector<double>& values) {
     const Shape shape{static_cast<std::int64_t>(values.size())};
@@ -189,7 +189,7 @@ TEST(OnnxMl, EveryOperatorHasARow) {
   }
 }
 
-// A node that is its own child, a child that does not exist, a node with two parents.
+// A node that is its own child, a child that does not exist, and a node with two parents.
 TEST(OnnxMl, RejectsGraphsThatAreNotTrees) {
   for (const Integers& yes : {Integers{0, 2, 0, 0, 0}, Integers{9, 2, 0, 0, 0}, Integers{1, 4, 0, 0, 0}}) {
     MlRow row{"TreeEnsembleRegressor", {1, 2}, {0, 0}, {}, regressor_tree("SUM")};

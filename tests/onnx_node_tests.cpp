@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probust-onnx-tests DIR...: runs ONNX's node tests. A case is a folder with model.onnx and test_data_set_*/{input,output}_*.pb;
-// DIR is a case or a folder of them, at any depth. Prints a line per case that does not pass, then "N passed, N failed, N
-// skipped". Exit status 1 if a case failed, 2 if there was none.
+// DIR is a case or a folder of them, at any depth. Prints a line for each case that does not pass, then "N passed, N failed, N
+// skipped". The exit status is 1 if a case failed, and 2 if there are no cases.
 //
 // A node test is not a classifier: it is imported as a function of its inputs. Integers and booleans are constants of that
 // function, as they are in classifiers (shapes, axes, masks). So are inputs after the first if an operator requires constants.
@@ -45,7 +45,7 @@ std::vector<std::byte> read_bytes(const fs::path& path) {
 
 bool is_floating(const std::string& type) { return type.find("float") != std::string::npos; }
 
-// Element types without a counterpart here.
+// Whether the port's element type has a counterpart in probust.
 bool is_represented(const Port& port) {
   static const std::vector<std::string> known = {"float32", "float64", "float16", "bfloat16", "int8",   "int16", "int32",
                                                  "int64",   "uint8",   "uint16",  "uint32",   "uint64", "bool"};
@@ -70,7 +70,7 @@ std::map<std::string, Tensor> read_tensors(const fs::path& folder, const std::st
   return tensors;
 }
 
-// Imports with all floating-point inputs free; if that fails, only the first; if that fails too, none.
+// Imports with all floating-point inputs as variables; if that fails, with only the first one; if that also fails, with none.
 Result<Function> import_case(const std::vector<std::byte>& bytes, const ModelSummary& summary,
                              const std::map<std::string, Tensor>& inputs) {
   const auto with_free = [&](std::size_t most) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every ONNX operator of the import tables against values computed by hand, one row or more per operator. An operator that is
-// missing here fails by name.
+// Compares every ONNX operator of the import tables with values computed by hand, with at least one row per operator. If an
+// operator has no row, the test fails with its name.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -107,7 +107,7 @@ std::vector<OperatorCase> elementwise_cases() {
       {"Sqrt", {1, 2}, {4, 9}, {x()}, {2, 3}},
       {"Swish", {1, 2}, {0, log_3}, {x()}, {0, 0.75F * log_3}},
       {"Tanh", {1, 2}, {0, 1}, {x()}, {0, 0.7615942F}},
-      // Bounds: attributes before opset 11, operands since; each is optional.
+      // Bounds are attributes before opset 11 and operands since then; each is optional.
       {"Clip", {1, 3}, {-2, 0, 2}, {x()}, {-2, 0, 1}, {Attribute::number("max", 1)}, 10},
       {"Clip", {1, 3}, {-2, 0, 2}, {x(), none(), f({}, {1})}, {-2, 0, 1}, {}, 13},
       {"Clip", {1, 3}, {-2, 0, 2}, {x(), f({}, {-1})}, {-1, 0, 2}, {}, 13},
@@ -115,7 +115,7 @@ std::vector<OperatorCase> elementwise_cases() {
   };
 }
 
-// Two operands or more, with broadcasting.
+// Operators with two or more operands, with broadcasting.
 std::vector<OperatorCase> broadcast_cases() {
   return {
       {"Add", {1, 2}, {1, 2}, {x(), f({2, 1}, {10, 20})}, {11, 12, 21, 22}},
@@ -165,7 +165,7 @@ std::vector<OperatorCase> product_cases() {
   };
 }
 
-// Reductions: axes are an attribute or an operand; softmax flattens before opset 13.
+// Reductions. Axes are an attribute or an operand; before opset 13, softmax flattens its input.
 std::vector<OperatorCase> reduction_cases() {
   const float log_3 = std::log(3.F);
   return {
@@ -325,7 +325,7 @@ std::vector<OperatorCase> normalisation_cases() {
   };
 }
 
-// Attention: one head, keys along an axis; the mask hides the second key.
+// Attention with one head and keys along an axis. The mask hides the second key.
 std::vector<OperatorCase> attention_cases() {
   const float log_3 = std::log(3.F);
   return {
@@ -407,7 +407,7 @@ std::vector<OperatorCase> position_cases() {
   };
 }
 
-// Resizing: half-pixel centres by default; older operators count from the corner.
+// Resizing uses half-pixel centres by default; older operators count from the corner.
 std::vector<OperatorCase> resize_cases() {
   return {
       {"Resize", {1, 1, 2}, {1, 3}, {x(), none(), f({3}, {1, 1, 2})}, {1, 1, 3, 3}},
@@ -466,7 +466,7 @@ std::vector<OperatorCase> grid_cases() {
        {x(), f({1, 1, 2, 2}, {-0.9F, 0, 1.9F, 0})},
        {1, 2},
        {Attribute::text("mode", "nearest"), Attribute::text("padding_mode", "reflection")}},
-      // Weights of Keys' kernel with a = -0.75 half way between two pixels: -0.09375, 0.59375, 0.59375, -0.09375.
+      // The weights of Keys' kernel with a = -0.75, halfway between two pixels, are -0.09375, 0.59375, 0.59375, -0.09375.
       {"GridSample",
        {1, 1, 1, 4},
        {0, 1, 0, 0},
@@ -478,7 +478,7 @@ std::vector<OperatorCase> grid_cases() {
   };
 }
 
-// Quantisation: halves round to even; the range is that of the zero point's type.
+// Quantisation rounds halves to even, and has the range of the zero point's type.
 std::vector<OperatorCase> quantisation_cases() {
   return {
       {"QuantizeLinear", {1, 3}, {1, 5, 999}, {x(), f({}, {2})}, {0, 2, 255}},
@@ -595,8 +595,8 @@ const std::vector<OperatorCase>& operator_cases() {
   return all;
 }
 
-// The node's value, flattened, plus zero times the sum of x: the output depends on the input even if the node's value does not,
-// and it does not end in a Softmax.
+// The node's value, flattened, plus zero times the sum of x. The output then depends on the input even if the node's value does
+// not, and the model does not end in a Softmax.
 OnnxBuilder model_of(const OperatorCase& row) {
   OnnxBuilder builder(row.opset);
   builder.input("x", row.shape);
@@ -629,7 +629,7 @@ TEST(OnnxOperators, GiveTheValuesWorkedOutByHand) {
   }
 }
 
-// The gradient of y = op(x) summed, at x = 0.
+// The gradient of the sum of y = op(x), at x = 0.
 Floats gradient_at_zero(const std::string& op, const std::vector<Attribute>& attributes) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 4}).node(op, {"x"}, {"h"}, attributes).node("Flatten", {"h"}, {"y"}).output("y");
@@ -641,7 +641,7 @@ Floats gradient_at_zero(const std::string& op, const std::vector<Attribute>& att
   return test::evaluate(sweep.graph, {Tensor({1, 1, 4}), ones})[0].data;
 }
 
-// The square root has an infinite derivative there; times the square's zero derivative, that would be NaN.
+// The square root has an infinite derivative at 0; multiplied by the zero derivative of the square, that would be NaN.
 TEST(OnnxOperators, NormsHaveADerivativeAtZero) {
   const Floats zeros(4, 0);
   const Attribute two = Attribute::ints("kernel_shape", {2}), axes = Attribute::ints("axes", {2});
@@ -664,7 +664,7 @@ TEST(OnnxOperators, EveryOperatorHasARow) {
   std::set<std::string> covered;
   for (const OperatorCase& row : operator_cases()) covered.insert(row.op);
   for (const onnx::OperatorFamily& family : onnx::operator_families()) {
-    if (!family.domain.empty()) continue;  // tests/onnx_ml_test.cpp
+    if (!family.domain.empty()) continue;  // see tests/onnx_ml_test.cpp
     for (const onnx::OnnxOperator& entry : family.operators) {
       EXPECT_TRUE(covered.count(std::string(entry.op_type))) << "operator " << entry.op_type << " has no row in this file";
     }

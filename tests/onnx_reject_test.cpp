@@ -29,7 +29,7 @@ std::string small_model() {
   return builder.bytes();
 }
 
-// An Error has one printable line and the status for an invalid or an unsupported file.
+// An Error must have one printable line, and the status for an invalid or an unsupported file.
 void expect_clean(const Result<Model>& result, const std::string& what) {
   if (result) return;
   const Error& error = result.error();
@@ -51,7 +51,7 @@ TEST(OnnxReject, EveryTruncation) {
   EXPECT_FALSE(import_bytes(whole.substr(0, whole.size() / 2)));
 }
 
-// A length of 2 GB or more is negative where pointers have 32 bits.
+// With 32-bit pointers, a length of 2 GB or more is negative.
 TEST(OnnxReject, FieldsLongerThanHalfOfTheAddresses) {
   const std::string length = "\xf0\xff\xff\xff\x0f";         // 2^32 - 16
   for (const char tag : {'\x3a', '\x12', '\x42', '\x0a'}) {  // the graph, the producer, opsets, an unknown field
@@ -112,7 +112,7 @@ TEST(OnnxReject, NodesThatReadTheirOwnResults) {
   cycle.node("Exp", {"b"}, {"c"}).output("y");
   const Error error = error_of(cycle);
   EXPECT_EQ(error.code, ErrorCode::unreadable);
-  // Either node of the cycle and the value that it reads; not n0 and n3, which only lead there.
+  // The message names either node of the cycle and the value that it reads, but not n0 or n3, which only lead there.
   const std::string message = error.message();
   EXPECT_TRUE(message.find("node 'n1' (Add, opset 17) reads 'b'") == 0 ||
               message.find("node 'n2' (Neg, opset 17) reads 'a'") == 0)

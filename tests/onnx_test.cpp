@@ -33,7 +33,7 @@ void expect_values(const std::vector<float>& actual, const std::vector<float>& e
     EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << what << " element " << i;
 }
 
-// One node on x [1, n].
+// A model with one node on x [1, n].
 std::vector<float> unary(const std::string& op, const std::vector<float>& x, const std::vector<OnnxAttribute>& attributes = {},
                          std::int64_t opset = 17) {
   OnnxBuilder builder(opset);
@@ -140,7 +140,7 @@ TEST(Onnx, Pooling) {
   expect_values(pool("GlobalMaxPool", {}), {9}, "GlobalMaxPool");
 }
 
-// Both taps of a dilated window may be outside the image; ONNX Runtime then gives the lowest float.
+// Both taps of a dilated window may be outside the image; ONNX Runtime then returns the lowest float.
 TEST(Onnx, TheMaximumOfAWindowOnThePaddingIsTheLowestFloat) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 3});
@@ -272,7 +272,7 @@ OnnxBuilder with_function() {
   return builder;
 }
 
-// As keras2onnx writes them: in the graph, in functions and in branches.
+// As keras2onnx writes nodes: in the graph, in functions and in branches.
 TEST(Onnx, NodesMayBeInAnyOrder) {
   OnnxBuilder builder;
   builder.input("x", {-1, 2}).node("MatMul", {"a", "w"}, {"b"}).node("Relu", {"x"}, {"a"}).node("Softmax", {"c"}, {"y"});
@@ -283,7 +283,7 @@ TEST(Onnx, NodesMayBeInAnyOrder) {
   OnnxBuilder caller;
   caller.function("Minus", {"a"}, {"r"}, body).input("x", {1, 2}).node("Minus", {"x"}, {"y"}, {}, "custom").output("y");
   expect_values(run(caller, {0, 1}), {-1, -std::exp(1.F)}, "function");
-  // The branches read "twice" of the graph, and use the same name for a value as a later node of the graph.
+  // The branches read "twice" from the graph, and use the same name for a value as a later node of the graph.
   const auto branch = [](const std::string& name, const std::string& op) {
     OnnxBuilder in_branch;
     in_branch.node(op, {"y"}, {"chosen"}).node("Neg", {"twice"}, {"y"}).output("chosen");
@@ -339,7 +339,7 @@ TEST(Onnx, FunctionsThatGrowWithoutEndAreRefused) {
   EXPECT_EQ(import_bytes(builder.bytes()).error().code, ErrorCode::resources);
 }
 
-// The condition depends on the input; the branches read names of the outer graph.
+// The condition depends on the input; the branches read values of the outer graph.
 TEST(Onnx, AnIfWhoseConditionDependsOnTheInputChoosesBetweenItsBranches) {
   const auto branch = [](const std::string& name, const std::string& op) {
     OnnxBuilder body;
@@ -397,7 +397,7 @@ TEST(Onnx, IfABatchCannotBeRemovedARowIsRunAsCopies) {
   EXPECT_NE(model.notes.back().find("cannot be batched"), std::string::npos) << model.notes.back();
 }
 
-// An exporter may leave the output's extent open although the input's is fixed: the computed shape decides.
+// An exporter may leave the output's extent dynamic although the input's is fixed; the computed shape is used.
 TEST(Onnx, AFixedBatchIsFoundIfTheOutputDeclaresNone) {
   OnnxBuilder builder;
   builder.input("x", {3, 2}).integers("flat", {3, 2}).node("Reshape", {"x", "flat"}, {"y"}).output("y", {-1, 2});
@@ -406,7 +406,8 @@ TEST(Onnx, AFixedBatchIsFoundIfTheOutputDeclaresNone) {
   expect_values(run(model, {1, -2}), {1, -2}, "declared open");
 }
 
-// [4, 1] from [4, 2] is one number for each of four examples, not four classes. If the rows depend on each other, it is classes.
+// [4, 1] from [4, 2] is one number for each of four examples, not four classes. If the rows depend on each other, it is four
+// classes.
 TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNotAVectorOfClasses) {
   OnnxBuilder rows;
   rows.input("x", {4, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // probust-operator-table [--check FILE]: prints docs/operators.md, generated from the lists of operators; with --check, reports
-// whether FILE is up to date (exit status 1 if not).
+// whether FILE is up to date, and exits with status 1 if it is not.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every operator of the table in support/op_cases.h: its first and second derivatives against finite differences, and its kernels
-// against its definition. An operator that is missing from the table fails by name.
+// Every operator of the table in support/op_cases.h: compares its first and second derivatives with finite differences, and its
+// kernels with its definition. If an operator is missing from the table, the test fails with its name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Graph as_graph(const OpCase& row, const std::vector<Extent>& extents) {
 
 Graph as_graph(const OpCase& row) { return as_graph(row, std::vector<Extent>(row.operands.size(), Extent::example)); }
 
-// Evenly spaced values in random order over all tensors together: no two are close.
+// Evenly spaced values in random order over all tensors together, so that no two values are close.
 std::vector<Tensor> spread(const Graph& graph, float low, float high, std::mt19937& random) {
   std::vector<Tensor> tensors;
   std::size_t total = 0;
@@ -65,7 +65,7 @@ double dot(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return sum;
 }
 
-// The graph of the gradients with respect to `wrt`. Its inputs are those of the given graph, then the cotangents.
+// The graph of the gradients with respect to `wrt`. Its inputs are those of the given graph, followed by the cotangents.
 Graph gradient_graph(const Graph& graph, const std::vector<ValueId>& wrt) {
   Vjp sweep = vjp(graph, graph.outputs, wrt);
   sweep.graph.outputs = sweep.gradients;
@@ -119,7 +119,7 @@ TEST(Ops, DerivativesAgreeWithFiniteDifferences) {
   for (const OpCase& row : test::op_cases()) expect_derivative(as_graph(row), row.low, row.high, 2e-3, 2e-3, describe(row));
 }
 
-// Differentiates the vjp's graph again, with respect to operands and cotangents.
+// Differentiates the graph of the vjp again, with respect to operands and cotangents.
 TEST(Ops, DerivativesOfDerivativesAgreeWithFiniteDifferences) {
   for (const OpCase& row : test::op_cases()) {
     const Graph graph = as_graph(row);
@@ -137,7 +137,7 @@ double size_of_outputs(const Graph& graph, const OpCase& row) {
   return size;
 }
 
-// Two zeros agree even if a rule is wrong: each derivative compared above must be nonzero, and the others must be zero.
+// Two zeros agree even if a rule is wrong, so each derivative compared above must be nonzero, and all others must be zero.
 TEST(Ops, DerivativesVanishOnlyWhereTheTableSaysSo) {
   using test::Smoothness;
   for (const OpCase& row : test::op_cases()) {
@@ -151,14 +151,14 @@ TEST(Ops, DerivativesVanishOnlyWhereTheTableSaysSo) {
   }
 }
 
-// f where one operand is halfway between two values, and the others are as in the first.
+// The value of f with one operand halfway between two values and the others as in the first.
 Tensor at_middle(const Graph& graph, std::vector<Tensor> first, const std::vector<Tensor>& second, std::size_t operand) {
   for (std::size_t e = 0; e < first[operand].data.size(); ++e)
     first[operand].data[e] = (first[operand].data[e] + second[operand].data[e]) / 2;
   return test::evaluate(graph, first)[0];
 }
 
-// Whether f there is the average of f at both values.
+// Whether the value of f there is the average of its values at both ends.
 bool looks_affine(const OpCase& row, std::size_t operand) {
   std::mt19937 random(7);
   const Graph graph = as_graph(row);
@@ -188,7 +188,7 @@ TEST(Ops, OperatorsAreAffineInTheOperandsThatTheirTraitsName) {
         << definition(where.first).name << ", operand " << where.second;
 }
 
-// How many elements of the operand each element of the result adds up; empty if it is no such sum.
+// The number of elements of the operand that each element of the result adds up; empty if the result is no such sum.
 std::vector<int> terms_of(const OpCase& row) {
   const Graph graph = as_graph(row);
   Tensor x(row.operands[0]);
@@ -208,7 +208,7 @@ std::vector<int> terms_of(const OpCase& row) {
 }
 
 TEST(Ops, SumsAndMovesAreThoseThatTheTraitsName) {
-  std::map<Op, std::pair<bool, bool>> found;  // sums, moves
+  std::map<Op, std::pair<bool, bool>> found;  // whether sums and moves were found
   for (const OpCase& row : test::op_cases()) {
     if (row.operands.size() != 1 || !definition(row.op).traits.affine_in(0)) continue;
     const Graph graph = as_graph(row);

@@ -41,7 +41,7 @@ double variance_of(const std::vector<float>& x) {
 
 TEST(Corruptions, AreFourteen) { EXPECT_EQ(presets().size(), 14); }
 
-// For all three sets of constants, and for images that are smaller than the filters.
+// With all three sets of constants, and for images that are smaller than the filters.
 TEST(Corruptions, AreDeterministicAndBetweenBlackAndWhite) {
   for (const Shape& shape :
        {Shape{3, 32, 32}, Shape{1, 64, 66}, Shape{1, 120, 122}, Shape{5, 4, 3}, Shape{1, 1}, Shape{4, 2, 7}}) {
@@ -74,11 +74,11 @@ TEST(Corruptions, GrowWithTheirSeverity) {
           sum += test::distance(drawn(preset_text(*family, severity), shape, x, 1, sample), x);
         distances.push_back(sum);
       }
-      // Published severities of elastic_transform move the corners less and less, and neighbours against each other more and
-      // more.
+      // As the published severity of elastic_transform increases, the corners move less and less, and neighbours move more and
+      // more relative to each other.
       const std::string name(family->name.substr(11));
       EXPECT_TRUE(distances[4] > distances[0] || name == "elastic_transform") << name << " " << to_string(shape);
-      // Others change several constants at once, or depend on how details of the picture lie.
+      // Other corruptions change several constants at once, or depend on the positions of details in the picture.
       const std::set<std::string> steady = {"gaussian_noise", "shot_noise", "impulse_noise", "brightness", "contrast"};
       EXPECT_TRUE(!steady.contains(name) || std::is_sorted(distances.begin(), distances.end()))
           << name << " " << to_string(shape);
@@ -86,10 +86,10 @@ TEST(Corruptions, GrowWithTheirSeverity) {
   }
 }
 
-// Images nearest to 32 pixels have the constants of CIFAR-10-C, those nearest to 64 of Tiny-ImageNet-C, those nearest to 224 of
-// ImageNet-C.
+// Images whose size is nearest to 32 pixels get the constants of CIFAR-10-C; those nearest to 64, of Tiny-ImageNet-C; those
+// nearest to 224, of ImageNet-C.
 TEST(Corruptions, ChooseConstantsByTheShorterSide) {
-  const auto fog = [](const Shape& shape) {  // where there is none, a value v becomes v^2 / (v + strength)
+  const auto fog = [](const Shape& shape) {  // at a point without fog, a value v becomes v^2 / (v + strength)
     const std::vector<float> x(static_cast<std::size_t>(element_count(shape)), 0.5F);
     const std::vector<float> foggy = drawn("corruption:fog:3", shape, x);
     return 0.25 / double{*std::min_element(foggy.begin(), foggy.end())} - 0.5;
@@ -165,7 +165,8 @@ TEST(Corruptions, BlursSpreadAPoint) {
   }
 }
 
-// Without blur: each pixel is its own or a neighbour above or to the left, each with probability 1/4. Those near the border stay.
+// Without blur, each pixel gets its own value or that of a neighbour above or to the left, each with probability 1/4. Pixels
+// near the border do not change.
 TEST(Corruptions, GlassCopiesNeighbours) {
   std::vector<float> x(32 * 32);
   std::iota(x.begin(), x.end(), 0.0F);
@@ -205,7 +206,7 @@ TEST(Raster, IndicesBeyondTheBorder) {
   EXPECT_EQ(indices(1, Edge::about_values), std::vector<std::int64_t>(11, 0));
 }
 
-// A value at the centre of four corners is their mean and a random number, which shrinks from one size of detail to the next.
+// A value in the middle of four corners is their mean plus a random number, which is smaller for smaller details.
 TEST(Raster, DetailsOfFractalsShrink) {
   for (const double decay : {1.5, 2.0}) {
     NoiseStream random(3, 1, 4, 1);
@@ -229,7 +230,7 @@ TEST(Raster, DetailsOfFractalsShrink) {
 TEST(Raster, MotionAndEnlargement) {
   perturb::Plane plane(1, 9);
   plane.values[4] = 1;
-  const perturb::Plane moved = perturb::motion_blurred(plane, 1, 1, 0);  // each pixel looks to its right
+  const perturb::Plane moved = perturb::motion_blurred(plane, 1, 1, 0);  // each pixel takes the value to its right
   const double first = 1, second = std::exp(-0.5), third = std::exp(-2.0), sum = first + second + third;
   const std::vector<double> expected = {0, 0, third / sum, second / sum, first / sum, 0, 0, 0, 0};
   for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(moved.values[i], expected[i], 1e-6) << i;

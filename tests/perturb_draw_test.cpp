@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Perturbations that are drawn on the processor: sensor noise and JPEG.
+// Perturbations that are drawn on the CPU: sensor noise and JPEG.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST(PerturbJpeg, EqualsPillow) {
 
 TEST(PerturbJpeg, TheLayoutDoesNotMatter) {
   for (const test::JpegCase& each : test::jpeg_cases()) {
-    if (each.channels != 3 || each.rows <= 4) continue;  // the layout would be unclear
+    if (each.channels != 3 || each.rows <= 4) continue;  // the layout would be ambiguous
     const auto x =
         drawn("jpeg:" + std::to_string(each.quality), {each.rows, each.columns, 3}, channels_last(formula_image(each), 3));
     EXPECT_EQ(bytes_of(x),
@@ -141,7 +141,7 @@ TEST(PerturbShot, HasTheMomentsOfPoisson) {
   }
 }
 
-// Every count as often as it should be.
+// Every count occurs as often as it should.
 TEST(PerturbShot, HasTheProbabilitiesOfPoisson) {
   constexpr std::uint32_t kSamples = 1000;
   for (const double mean : {0.4, 4.0, 9.99, 10.01, 30.0}) {

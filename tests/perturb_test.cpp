@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Perturbations of images: their values against formulas and a second implementation of their sampling, their derivatives against
-// differences, their texts, and the same answers whether the processor draws them or a device runs them before the classifier.
+// Perturbations of images: compares their values with formulas and a second implementation of their sampling, and their
+// derivatives with differences; tests their texts, and that results are the same whether the CPU draws them or a device runs
+// them before the classifier.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ Tensor random_image(const Shape& shape, unsigned seed = 1) {
 
 Noise noise_for(const std::string& text, const Shape& point) { return bound(parse_noise(text), point); }
 
-// The sample of one point at these normals, times the noise's scale.
+// The sample of one point for these normals, multiplied by the noise's scale.
 Tensor at_normals(const std::string& text, const Tensor& image, std::vector<float> w) {
   const Noise noise = noise_for(text, image.shape);
   Tensor moved = image;
@@ -53,7 +54,7 @@ void expect_near(const Tensor& actual, const Tensor& expected, double tolerance,
   for (std::int64_t e = 0; e < actual.size(); ++e) ASSERT_NEAR(actual.data[e], expected.data[e], tolerance) << what << ", " << e;
 }
 
-// All families that are maps, with an amount that one number gives.
+// All families that are maps and have an amount that a number sets.
 std::vector<std::string> map_texts() {
   std::vector<std::string> texts;
   for (const perturb::Family& family : perturb::families()) {
@@ -69,7 +70,7 @@ TEST(Perturbations, ChangeNothingAtStrengthZero) {
     const Tensor image = random_image(shape);
     for (const std::string& text : map_texts()) {
       const Noise noise = noise_for(text, shape);
-      if (noise.shape->text(1) == noise.shape->text(2)) continue;  // the number is no scale
+      if (noise.shape->text(1) == noise.shape->text(2)) continue;  // the number is not a scale
       expect_near(at_normals(text, image, {}), image, 2e-6, text + " on " + to_string(shape));
     }
   }
@@ -103,7 +104,7 @@ TEST(Perturbations, GammaOfBlackIsBlackAndHasAFiniteDerivative) {
   for (const char* text : {"gamma:fixed(0.5)", "gamma:fixed(2)"}) EXPECT_NEAR(fixed(text, image).data[0], 0, 1e-5);
 }
 
-// Keys' kernel with a = -1/2, and the nearest pixel beyond the border.
+// Uses Keys' kernel with a = -1/2, and the nearest pixel beyond the border.
 double catmull_rom(const Tensor& image, std::int64_t channel, double row, double column) {
   const auto weight = [](double distance) {
     const double x = std::fabs(distance);
@@ -122,7 +123,7 @@ double catmull_rom(const Tensor& image, std::int64_t channel, double row, double
   return sum;
 }
 
-// position(down, across) -> what the pixel reads, all from the centre.
+// position(down, across) returns the position that a pixel reads, relative to the centre.
 template <class Position>
 Tensor sampled(const Tensor& image, Position position) {
   Tensor moved(image.shape);
@@ -321,7 +322,7 @@ TEST(Perturbations, RefuseWhatTheyCannotBe) {
     EXPECT_NE(refused("rotate:3", table).find("needs images"), std::string::npos) << to_string(table);
 }
 
-// What Estimate::p of a counting estimator is made of.
+// The p of each row for a counting estimator.
 std::vector<double> counted(Executor& executor, const Tensor& x, const Noise& noise, const std::string& estimator) {
   EstimateRequest request;
   request.x = x;
@@ -358,7 +359,7 @@ TEST(Perturbations, AreTheSameDrawnOnTheProcessorAndRunBeforeTheClassifier) {
   }
 }
 
-// Images of a few waves: in noise, a rotation changes each pixel many times.
+// Images that consist of a few waves. In noise, a rotation would change each pixel many times.
 Tensor smooth_images(std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   Tensor x({count, 1, 8, 8});
@@ -373,7 +374,7 @@ Tensor smooth_images(std::int64_t count, unsigned seed) {
   return x;
 }
 
-// On smooth images and, where margins change much faster, on noise. The margins under `occlude` have a kink wherever the patch
+// Tests smooth images and noise, in which margins change much faster. The margins under `occlude` have a kink wherever the patch
 // crosses a pixel, so that a grid alone is too coarse.
 TEST(Perturbations, QuadratureAgreesWithCounting) {
   std::vector<std::string> texts = map_texts();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Charts: ticks, places of marks, legends, text from outside, and numbers that cannot be plotted.
+// Charts: ticks, positions of marks, legends, text from users, and numbers that cannot be plotted.
 #include "report/plot.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(Plot, AFileHasItsOwnGroundAndAPageHasNot) {
   EXPECT_EQ(occurrences(file, "var("), 0U);
   EXPECT_EQ(occurrences(page, "#fff"), 0U);
   EXPECT_EQ(occurrences(page, "color:var(--plot-1,#0072b2)"), 2U);  // legend and line
-  EXPECT_EQ(occurrences(page, "http"), 1U);                         // nothing but the name space
+  EXPECT_EQ(occurrences(page, "http"), 1U);                         // only the name space
 }
 
 TEST(Plot, TextsAreEscaped) {
@@ -127,7 +127,7 @@ TEST(Plot, ValuesThatAreNotFiniteLeaveAGap) {
   const std::size_t line = text.find("stroke-width=\"2\"");
   ASSERT_NE(line, std::string::npos);
   const std::string path = text.substr(text.rfind("<path", line), line - text.rfind("<path", line));
-  EXPECT_EQ(occurrences(path, "M"), 3U);  // 0 to 1, 3, and 5
+  EXPECT_EQ(occurrences(path, "M"), 3U);  // three parts: 0 to 1, 3, and 5
   EXPECT_EQ(occurrences(path, "L"), 1U);
 }
 
@@ -161,7 +161,7 @@ TEST(Plot, AMapHasACellForEveryValueAndABar) {
   EXPECT_EQ(layout.y.high, 25);
   const std::string text = cells(chart.grid, layout);
   EXPECT_EQ(occurrences(text, "<path"), 3U);  // colours: 0, 1/2 and 1
-  EXPECT_EQ(occurrences(text, "z"), 4U);      // neighbours of one colour are one rectangle; the missing one has none
+  EXPECT_EQ(occurrences(text, "z"), 4U);      // adjacent cells of one colour are one rectangle; the missing cell has none
   const std::string zeros = "M" + px(layout.left) + " " + px(layout.at_y(15)) + "H" + px(layout.at_x(1.5)) + "V" +
                             px(layout.bottom) + "H" + px(layout.left) + "z";
   EXPECT_EQ(occurrences(text, "d=\"" + zeros + "\" fill=\"" + map_colour(0) + "\""), 1U) << text;

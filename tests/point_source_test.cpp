@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data read block by block: the same points as all at once, whatever file they are in; bad rows; files that change.
+// Data read block by block: the same points as if all were read at once, for every kind of file; bad rows; files that change.
 #include "datasets/point_source.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::string number_text(const std::vector<float>& values) {
   return text;
 }
 
-// 7 points of 2 x 3 values, which count up from 0 in the file.
+// A file of 7 points of 2 x 3 values, which count up from 0 in the order of the file.
 std::string counting_npy(bool column_major) {
   std::string header = npy_header("<f4", {7, 2, 3});
   if (column_major) header.replace(header.find("False"), 5, "True ");
@@ -92,7 +92,7 @@ TEST(PointSources, ReportsFilesAndTheRangeOfLabels) {
 TEST(PointSources, AFileThatChangesIsAnError) {
   const Folder folder;
   for (const std::string& file : files_of_seven(folder)) {
-    if (file.ends_with(".csv")) continue;  // in memory
+    if (file.ends_with(".csv")) continue;  // read into memory
     const auto shrunk = open_dataset(file).value();
     const std::string bytes = test::read_whole(file);
     EXPECT_NO_THROW(shrunk->read(0, 7));
@@ -165,7 +165,7 @@ TEST(PointSources, NumbersThatAreNotPointsMustAllBeRead) {
   EXPECT_NE(numbers.error().message().find("row 2 of "), std::string::npos);
 }
 
-// Longer than the part of a table that is in memory at once, with quoted line ends at every place in it.
+// The table is longer than the part that is in memory at once, and has quoted line ends at every position in that part.
 TEST(PointSources, LongTablesAreReadInParts) {
   const Folder folder;
   std::string text;

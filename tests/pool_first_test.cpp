@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// max_pool(relu(x)) as relu(max_pool(x)): the same values and the same derivative, with ties, negative windows and padding; and
-// what is left alone.
+// max_pool(relu(x)) as relu(max_pool(x)): values and derivatives are the same, with ties, negative windows and padding. Also
+// tests which graphs must not change..
 #include "probust/passes/pool_first.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ Graph derivative(const Graph& graph) {
   return vjp(graph, graph.outputs, wrt).graph;
 }
 
-// Few different values, so that windows have ties, zeros, and nothing positive.
+// Few distinct values, so that windows have ties, zeros, or no positive value.
 test::Values coarse_inputs(const Graph& graph, const Batch& batch, std::mt19937& random) {
   test::Values inputs = test::random_inputs(graph, batch, random, -2, 2);
   for (const ValueId id : graph.inputs()) {
@@ -105,7 +105,7 @@ TEST(PoolFirst, WindowsInThePaddingAreLeftAlone) {
     const Graph graph = pooled(window(low, high), 1, random);
     EXPECT_EQ(ops(pool_first(graph)) != ops(graph), swapped) << low << high;
   }
-  // Its taps are two pixels before the image and one after it.
+  // The taps of this window are two pixels before the image and one pixel after it.
   const Window around{{1, 1}, {2, 1}, {1, 1}, {3, 1}, {2, 0}, {1, 0}};
   const Graph graph = pooled(around, 1, random);
   EXPECT_EQ(ops(pool_first(graph)), ops(graph));
@@ -131,7 +131,7 @@ TEST(PoolFirst, OtherReadersOfTheRectifierAreLeftAlone) {
   EXPECT_EQ(to_text(pool_first(average)), to_text(average));
 }
 
-// Outputs, two pools of one value, and rectifiers in a row.
+// Graph outputs, two pools of one value, and consecutive rectifiers.
 TEST(PoolFirst, SeveralPoolsOfAGraph) {
   std::mt19937 random(54);
   Graph g;

@@ -35,7 +35,7 @@ struct Block {
   Tensor logits;
 };
 
-/// n points, all of class 0, whose logits point along the first axis; with `two`, every second one along the last.
+/// n points, all of class 0, whose logits point along the first axis or, with `two`, at every second point along the last.
 Block block(std::int64_t n, std::mt19937& random, const std::function<Eigen::MatrixXd(std::int64_t)>& root, bool two = false) {
   Block result{{}, std::vector<std::int64_t>(static_cast<std::size_t>(n), 0), Tensor({n, kPooledClasses})};
   for (std::int64_t i = 0; i < n; ++i) {
@@ -86,7 +86,7 @@ TEST(Pooling, PointsWithoutNeighboursKeepTheirOwnCovariance) {
   EXPECT_TRUE(models[0].known.allFinite() && models[2].known.allFinite());
   Block flat =
       block(3, random, [&](std::int64_t) { return Eigen::MatrixXd::Zero(kPooledClasses - 1, kPooledClasses - 1).eval(); });
-  EXPECT_EQ(pooled(flat)[0].weight, 1);  // zero covariance: nothing to pool
+  EXPECT_EQ(pooled(flat)[0].weight, 1);  // zero covariances: there is nothing to pool
 }
 
 // A broken point has no influence, wherever it is.

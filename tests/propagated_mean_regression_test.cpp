@@ -21,7 +21,7 @@ using test::normals;
 
 constexpr Eigen::Index kShifts = 100, kOfEach = 3;
 
-// Errors of different points have a common part.
+// The errors of different points have a common part.
 Eigen::MatrixXd error_covariance() {
   Eigen::MatrixXd covariance = Eigen::MatrixXd::Constant(kShifts, kShifts, 0.2);
   covariance.diagonal() = Eigen::VectorXd::LinSpaced(kShifts, 0.5, 2);
@@ -31,10 +31,10 @@ Eigen::MatrixXd error_covariance() {
 const Eigen::MatrixXd kNone = Eigen::MatrixXd::Identity(kShifts, kShifts);  // points are not similar
 
 struct Compared {
-  double before = 0, after = 0, stated = 0;  // squared errors
+  double before = 0, after = 0, stated = 0;  // sums of squared errors
 };
 
-// Shifts that are linear in the predictors, except for `own` of each point.
+// Compares shifts that are linear in the predictors, plus a part of size `own` for each point.
 Compared compare(double own, int trials) {
   std::mt19937 random(1);
   const Eigen::MatrixXd covariance = error_covariance(), root = covariance.llt().matrixL();
@@ -56,7 +56,7 @@ Compared compare(double own, int trials) {
 
 TEST(MeanShifts, PredictorsMakeErrorsSmallerAndTheirSizeIsKnown) {
   const Compared compared = compare(0.3, 40);
-  EXPECT_LT(compared.after, 0.3 * compared.before);  // the common part, 0.16, stays
+  EXPECT_LT(compared.after, 0.3 * compared.before);  // the common part, 0.16, remains
   EXPECT_NEAR(compared.stated / compared.after, 1, 0.15);
 }
 
@@ -74,7 +74,7 @@ TEST(MeanShifts, NothingChangesWithoutErrorsOrFinitePredictors) {
   Eigen::MatrixXd predictors = Eigen::MatrixXd::Ones(kShifts, 2);
   const CommonErrors none{errors.correction, Eigen::MatrixXd::Zero(kShifts, kShifts)};
   EXPECT_EQ(regressed(none, sampled, predictors, share, kNone).correction, errors.correction);
-  // Equal predictors count as one.
+  // Equal predictors count as a single one.
   const Eigen::MatrixXd one = predictors.leftCols(1);
   EXPECT_LT(
       (regressed(errors, sampled, predictors, share, kNone).correction - regressed(errors, sampled, one, share, kNone).correction)
@@ -84,7 +84,8 @@ TEST(MeanShifts, NothingChangesWithoutErrorsOrFinitePredictors) {
   EXPECT_EQ(regressed(errors, sampled, predictors, share, kNone).correction, errors.correction);
 }
 
-// Sizes of covariances that vary from point to point, related only to the propagated variances, which are all too small.
+// Sizes of covariances that vary from point to point. They are related only to the propagated variances, all of which are too
+// small.
 TEST(MeanShifts, PropagatedVariancesPredictSizes) {
   std::mt19937 random(6);
   constexpr std::int64_t kRivals = 3, kPairs = 8;
@@ -120,7 +121,7 @@ Points some_points(std::int64_t count, Shape point) {
   return points;
 }
 
-// For any batch, on the processor and by definition; the margins of the mean are those of its linearization.
+// For any batch, with kernels and by definition; the mean's margins equal those of its linearization.
 TEST(Moments, OfAnExecutorAreThoseOfTheGraph) {
   const Graph graph = test::small_cnn();
   const Points points = some_points(19, {1, 8, 8});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// quadrature:N: exact on linear models, the true value on others, refused if there are too many dimensions.
+// quadrature:N: exact on linear models, accurate on others, and refused if there are too many dimensions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -83,14 +83,14 @@ TEST(Quadrature, IsTheOrthantForManyClasses) {
 
 TEST(Quadrature, ALineOfOneElement) {
   const Graph graph = test::linear_classifier(Tensor({3, 1}, {0, 1, -1}), Tensor({3}, {1, 0, 0}));
-  const Estimate estimate = at(graph, {0}, gaussian(0.5), "quadrature:32");  // kept within -1 .. 1
+  const Estimate estimate = at(graph, {0}, gaussian(0.5), "quadrature:32");  // clipped to -1 .. 1
   EXPECT_NEAR(estimate.p, normal::interval(-2, 2), 1e-7);
   EXPECT_NEAR(estimate.p_fail, 2 * normal::complement(2), 1e-7);
   const Estimate rare = at(graph, {0}, gaussian(1 / 6.3), "quadrature:32");
   EXPECT_NEAR(rare.p_fail / (2 * normal::complement(6.3)), 1, 1e-5);
 }
 
-// The share of a square above a line, and the tails of two Laplace variables' sum: P[S > s] = e^-s (2 + s) / 4.
+// The share of a square above a line, and the tail of the sum of two Laplace variables: P[S > s] = e^-s (2 + s) / 4.
 TEST(Quadrature, SupportsUniformAndLaplaceNoise) {
   const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 1, 0, 0}), Tensor({2}));
   for (const float x : {0.5F, 1.0F, 1.5F}) {
@@ -121,7 +121,7 @@ TEST(Quadrature, AgreesWithSamplingOnANetwork) {
   }
 }
 
-// A coarse grid is refined near the boundary; a fine one is not, and agrees with it.
+// A coarse grid is refined near the boundary. A fine grid is not, and agrees with the coarse one.
 TEST(Quadrature, CoarseGridsAddNodesUntilTheyAgreeWithFineOnes) {
   const Graph graph = bent_network();
   const auto by = [&](int cells) { return at(graph, {0.4F, 0.1F}, gaussian(0.4), "quadrature:" + std::to_string(cells)); };
@@ -150,7 +150,7 @@ Graph island(const std::vector<float>& centre, float radius) {
   return g;
 }
 
-// All nodes of the grids, a quarter apart, keep the target, but the margins bend between them.
+// At all nodes of the grids, which are a quarter apart, the prediction is the target, but the margins dip between them.
 TEST(Quadrature, FindsRegionsBetweenNodesThatMarginsPointAt) {
   const Estimate line = at(island({0.03F}, 0.02F), {0}, gaussian(1), "quadrature:64", 0);
   EXPECT_NEAR(line.p_fail / normal::interval(0.01, 0.05), 1, 1e-2);
@@ -166,14 +166,14 @@ TEST(Quadrature, ReportsAGridThatIsTooCoarse) {
   EXPECT_EQ(estimate.status, Status::inexact);
 }
 
-// The accuracy that a row claims: the number in its note, or the accuracy of `ok`.
+// The accuracy that a row claims: the number in its note or, without one, the accuracy of `ok`.
 double claimed(const Estimate& estimate) {
   const std::string known = "known to about ";
   return estimate.status == Status::inexact ? std::stod(estimate.note.substr(known.size())) : 1e-4;
 }
 
-// A tree's margins jump, and so do a network's on inputs with few levels; weights times 30 make margins steep. What cells with
-// jumps miss between their nodes is no smaller if they are halved.
+// A tree's margins jump, and so do a network's on inputs with few levels; weights multiplied by 30 make margins steep. What
+// cells with jumps miss between their nodes does not shrink when they are halved.
 TEST(Quadrature, TheErrorIsNoLargerThanClaimed) {
   const MadeData rings = make_data(made_data_kind("rings"), {.count = 300, .noise = 0.1}),
                  spirals = make_data(made_data_kind("spirals"), {.count = 300, .noise = 0.1});

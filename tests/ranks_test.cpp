@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several processes for one run: what they send each other, what happens if one ends, and mpirun itself.
+// Several processes for one run: their messages, what happens if one of them ends, and mpirun itself.
 #include "cli/run/ranks.h"
 
 #include <fcntl.h>
@@ -91,7 +91,7 @@ TEST(Ranks, OtherBytesAreRefused) {
 
 // ---- Rank 0 and the others, as threads.
 
-// The messages sent to each rank.
+// The messages that were sent to each rank.
 struct Mail {
   std::mutex mutex;
   std::map<int, std::deque<cluster::Message>> of_rank;
@@ -127,8 +127,8 @@ Results results_of(const Assignment& assignment) {
   return results;
 }
 
-// Estimates blocks. `before_it_ends`: the number of blocks after which the rank ends, with one unfinished. `pause`: before each
-// result.
+// Estimates blocks. `before_it_ends`: the number of blocks after which the rank ends, leaving one unfinished. `pause`: the
+// pause before each result.
 void answer(Assignments& assignments, int before_it_ends, std::chrono::milliseconds pause = {}) {
   for (int blocks = 0; const auto next = assignments.next(10); ++blocks) {
     if (blocks == before_it_ends) return;
@@ -174,7 +174,7 @@ TEST(Ranks, BlocksOfARankThatEndsAreEstimatedByOthers) {
   for (std::int64_t i = 0; i < 500; ++i) EXPECT_EQ(collected.results.points[i].index, i);
 }
 
-// A rank that finds no more blocks of one model asks for those of the next one while slower ranks are still working.
+// A rank that finds no more blocks of one model asks for blocks of the next one while slower ranks are still working.
 TEST(Ranks, FastRanksStartTheNextModel) {
   const Plan plan = plan_of_one_question();
   Mail mail;
@@ -229,13 +229,13 @@ TEST(Ranks, RanksAreDismissedIfRankZeroEnds) {
   dismiss(ranks);
   for (std::thread& other : others) other.join();
   EXPECT_EQ(dismissed, 2);
-  dismiss(ranks);  // again: there is none left to wait for
+  dismiss(ranks);  // calling it again is allowed: no rank is left to wait for
 }
 
 // ---- mpirun.
 
 #ifdef PROBUST_HAS_MPI
-// With `mpirun -n 2`, on any machine and for any user.
+// Runs `mpirun -n 2`, on any machine and as any user.
 const std::string kMpirun =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 exec mpirun --oversubscribe --bind-to none -n 2 " +
     std::string(PROBUST_PROGRAM) + " ";
@@ -260,7 +260,7 @@ TEST(Ranks, MpirunGivesTheRowsOfOneProcess) {
   EXPECT_EQ(test::read_whole(folder / "two.csv"), test::read_whole(folder / "one.csv"));
 }
 
-// The processes that run this program with `argument`, apart from `mpirun`.
+// The processes that run this program with `argument`, without mpirun itself.
 std::vector<pid_t> processes_with(const std::string& argument) {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The report of a run: what it contains, that it is self-contained, and that no name or value can break it.
+// The report of a run: its contents, that it is self-contained, and that no name or value can break it.
 #include <gtest/gtest.h>
 #include <png.h>
 
@@ -86,7 +86,7 @@ report::Run run_of_size(const Size& size = {}) {
           {"Coat", "Bag", "Shirt", "Boot"}};
 }
 
-// The page is always well formed and self-contained, and its tables are accessible.
+// Writes the page, and checks that it is well formed and self-contained and that its tables are accessible.
 std::string sound_page(const report::Run& run, const Pictures& pictures = {}) {
   const std::string html = report::page(run, pictures);
   EXPECT_EQ(test::misnested(html), "");
@@ -322,7 +322,7 @@ TEST(Pictures, OnlyGrayAndColourImagesAreImages) {
 
 // ---- the command
 
-// A run of the digits that records its data as `data`.
+// A run of the digits that records `data` as the path of its data.
 std::string run_of_digits(const Folder& folder, const std::string& data) {
   const std::string run = folder / "run.sqlite";
   const Finished finished = test::probust("estimate " + kDigits + " --sigma 0.1,0.2 --estimator mc:50,taylor --quiet -o " + run);

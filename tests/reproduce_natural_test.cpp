@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The experiment `natural`: the parts that have known results, and the code that they share. The whole of it takes longer than
-// a test may.
+// The experiment `natural`: the parts with known results, and the code that they share. The whole experiment would take too
+// long for a test.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ TEST_F(Natural, ALinearBoundaryHasItsClosedForm) {
 
 TEST_F(Natural, ARegressionHasItsClosedForm) { expect_verdicts(tolerance(study_), Verdict::confirmed); }
 
-// p of mc, and searched distances, against sums over the boxes of the forest: two independent computations.
+// Compares p of mc and searched distances with sums over the boxes of the forest, which are computed independently.
 TEST_F(Natural, AForestIsIntegratedOverItsBoxes) {
   const Findings findings = integrate_forest(study_, iris_table(study_, 0));
   EXPECT_EQ(findings.claims[0].verdict, Verdict::confirmed) << findings.claims[0].found;
@@ -69,7 +69,7 @@ TEST_F(Natural, IrisIsDividedAndStandardized) {
 }
 
 TEST(NaturalParts, ErrorsOfSharesAreInStandardErrors) {
-  // 10 of 100 instead of 0.16: arcsine of the roots, 0.3218 and 0.4115, times 20.
+  // 10 of 100 instead of 0.16: the arcsines of the square roots, 0.3218 and 0.4115, differ by this much when multiplied by 20.
   const std::vector<double> share = {0.10, 1}, p = {0.16, 1};
   EXPECT_NEAR(largest_error(share, p, 100), 20 * (0.41152 - 0.32175), 1e-3);
   EXPECT_EQ(largest_difference(share, p), 0.06);
@@ -79,7 +79,7 @@ TEST(NaturalParts, OrdersDifferByMoreThanTheErrorOfP) {
   const std::vector<double> p = {0.5, 0.6, 0.9}, r = {3, 2, 1};
   EXPECT_EQ(compare_orders(p, r, 0).reversed, 3);
   EXPECT_EQ(compare_orders(p, r, 0).all, 3);
-  EXPECT_EQ(compare_orders(p, r, 100).reversed, 2);  // 0.5 and 0.6 may be equal
+  EXPECT_EQ(compare_orders(p, r, 100).reversed, 2);  // the pair 0.5 and 0.6 may be equal
   EXPECT_EQ(compare_orders(p, p, 0).reversed, 0);
 }
 

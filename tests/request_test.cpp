@@ -101,7 +101,7 @@ TEST(Request, SomeOptionsExcludeEachOther) {
 TEST(Request, LabelsMinusOneAndOneAreRefusedForTwoClasses) {
   using Classes = std::vector<std::int64_t>;
   EXPECT_NE(refusal([] { refuse_signs(Classes{1, -1, 1}, 2); }).find("give 0 and 1"), std::string::npos);
-  refuse_signs(Classes{1, -1, 0}, 2);  // one has none
+  refuse_signs(Classes{1, -1, 0}, 2);  // one class has no sign
   refuse_signs(Classes{1, -1, 1}, 3);
   refuse_signs(Classes{1, 1}, 2);
   refuse_signs({}, 2);
@@ -115,7 +115,7 @@ TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
   request.x = test::random_tensor({kPoints, 1, 8, 8}, random);
   request.noises = {parse_noise("gaussian:0.1")};
   request.estimators = {parse_estimator("mc:10")};
-  for (std::int64_t i = 0; i < kPoints; ++i) request.labels.push_back(i % 5 - 1);  // -1: none
+  for (std::int64_t i = 0; i < kPoints; ++i) request.labels.push_back(i % 5 - 1);  // -1: no label
   EstimateRun run(*executor, request);
   run.finish();
   ASSERT_EQ(run.rows().size(), static_cast<std::size_t>(kPoints));
@@ -133,7 +133,7 @@ TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
   EXPECT_NE(refusal([&] { few.finish(); }).find("labels must have one label per point, not 1 for 2 points"), std::string::npos);
 }
 
-// One of several unsupported estimators gives rows with the reason, also if the others are in other requests.
+// If one of several estimators is not supported, its rows have the reason, even if the others are in other requests.
 TEST(Request, ARunThatIsPartOfOneKeepsRowsWithoutP) {
   std::mt19937 random(3);
   ExecutorOptions small;

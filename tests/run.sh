@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests: installs missing packages, checks formatting, builds the native programs, the npm package and the explorer,
 # and tests all of them, also in node and Chromium. The last line is "N passed, N failed" (or "..., N skipped"). With --quick,
-# only checks formatting, builds natively and tests the core. With --full, also runs sanitizers, lint, slow tests and those of
-# PROBUST_FULL_TESTS (tests/, wasm/ and web/CMakeLists.txt).
+# only checks formatting, builds natively and tests the core. With --full, it also runs sanitizers, lint, slow tests and those
+# of PROBUST_FULL_TESTS (tests/, wasm/ and web/CMakeLists.txt).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in
@@ -84,7 +84,7 @@ mkdir -p build/steps
 setsid tests/tools/build_all.sh $full $extent &
 builds=$!
 trap 'kill -- -$builds 2>/dev/null' EXIT
-# Not "npm ci", which would first remove the installed packages.
+# Not "npm ci", which would remove the installed packages first.
 folders="wasm web"
 [ $full = OFF ] || folders+=" docs"
 for folder in $folders; do check "npm packages of $folder" npm --prefix $folder install --no-save; done

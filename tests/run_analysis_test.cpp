@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is computed from the rows of a run. Expected values without a formula were computed with SciPy.
+// Analyses of the rows of a run. Expected values without a formula were computed with SciPy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -221,7 +221,7 @@ TEST(RunAnalysis, IntervalsOfClassesAreAdjusted) {
   EXPECT_NEAR(bias.largest->low, 0.375 - 0.3693449173873147, 1e-8);
 }
 
-// Class 7 is 0.365 above class 4, with an interval of 0.38 to either side, and a single point of class 9 shows little.
+// Class 7 is 0.365 above class 4, with an interval of 0.38 to either side, and the single point of class 9 shows little.
 TEST(RunAnalysis, ClassesThatMayBeTheMostFragile) {
   EXPECT_EQ(bias_of(grouped(rows_with(four_classes()))[0]).fragile, (std::vector<std::int64_t>{4, 9, 7}));
 }
@@ -253,7 +253,7 @@ TEST(RunAnalysis, OneClassHasNoDifference) {
 TEST(RunAnalysis, ClassesWithoutScatterDifferForCertain) {
   const std::vector<Row> rows = rows_with({{0, 1, 0}, {1, 1, 0}, {2, 0.5, 1}, {3, 0.5, 1}, {4, 0.2, -1}, {5, 0.2}});
   const GroupBias bias = bias_of(grouped(rows)[0]);
-  EXPECT_EQ(bias.classes.size(), 2U);  // points without a label, or with -1, are left out
+  EXPECT_EQ(bias.classes.size(), 2U);  // points without a label, or with -1, are omitted
   ASSERT_TRUE(bias.largest);
   EXPECT_EQ(bias.largest->low, 0.5);
   EXPECT_EQ(bias.largest->high, 0.5);
@@ -287,7 +287,7 @@ double falling(double sigma, double middle, double width) { return normal::cdf(-
 std::vector<Row> sweep_rows(const std::vector<double>& middles) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < middles.size(); ++i) {
-    for (const double sigma : {0.4, 0.1, 0.2}) {  // not in order
+    for (const double sigma : {0.4, 0.1, 0.2}) {  // not in ascending order
       Row row = row_with({static_cast<std::int64_t>(i), falling(sigma, middles[i], 0.5)}, sigma, "auto:50");
       row.estimate.p_fail = normal::cdf(std::log(sigma / middles[i]) / 0.5);
       rows.push_back(row);
@@ -350,7 +350,7 @@ TEST(RunAnalysis, TheThresholdIsAProbability) {
   const std::vector<Row> rows = sweep_rows({0.3});
   for (const double threshold : {0.0, 1.0, -1.0, kMissing}) EXPECT_THROW(tolerances_of(sweeps_of(rows)[0], threshold), Error);
   const std::vector<Row> at = {row_with({0, 0.95}, 0.1), row_with({0, 0.9}, 0.2), row_with({0, 0.9}, 0.4)};
-  EXPECT_EQ(tolerances_of(sweeps_of(at)[0], 0.9).points[0].scale.sigma, 0.2);  // where it is reached first
+  EXPECT_EQ(tolerances_of(sweeps_of(at)[0], 0.9).points[0].scale.sigma, 0.2);  // the first scale at which it is reached
 }
 
 // ---- agree
@@ -380,7 +380,7 @@ TEST(RunAnalysis, TheSoftmaxProbabilityComesFromTheLogits) {
   const std::vector<Comparison> pairs = compare_estimators(results);
   ASSERT_EQ(pairs.size(), 1U);
   EXPECT_EQ(pairs[0].b, kSoftmax);
-  ASSERT_EQ(pairs[0].points.size(), 2U);  // the third has no logits
+  ASSERT_EQ(pairs[0].points.size(), 2U);  // the third point has no logits
   EXPECT_NEAR(pairs[0].p_b[0], 0.75, 1e-7);
   EXPECT_NEAR(pairs[0].p_b[1], 0.5, 1e-15);
   EXPECT_NEAR(pairs[0].relative_p, (0.15 / 0.9 + 0.1 / 0.6) / 2, 1e-7);
@@ -451,7 +451,8 @@ TEST(RunAnalysis, OnlyCountsUnderIsotropicGaussianNoiseCertify) {
   for (const double confidence : {0.4, 1.0, kMissing}) EXPECT_THROW(certificates_of(grouped(rows)[0], confidence), Error);
 }
 
-// 40 points share draws, so the common quarter of 16 points' errors counts as one: the mean's variance grows by 16 / 40 of it.
+// 40 points share draws: 16 draws serve 40 points, and a quarter of the errors' variance is common. The mean's variance grows
+// by 16 / 40 of it.
 TEST(RunAnalysis, IntervalsOfMeansIncludeSharedErrors) {
   const auto rows_of = [](const std::string& estimator, std::int64_t count) {
     std::vector<Row> rows;
@@ -468,7 +469,7 @@ TEST(RunAnalysis, IntervalsOfMeansIncludeSharedErrors) {
   EXPECT_EQ(common("probit:24:learned", 40), 0);
   EXPECT_EQ(common("no such estimator", 40), 0);
   EXPECT_NEAR(common("probit:24:shared", 40), 0.25 * 16 / 40 * 0.05 * 0.05, 1e-15);
-  EXPECT_NEAR(common("probit:24:shared", 10), 0.25 * 0.05 * 0.05, 1e-15);  // one draw serves all
+  EXPECT_NEAR(common("probit:24:shared", 10), 0.25 * 0.05 * 0.05, 1e-15);  // one draw serves all points
   std::vector<Row> mixed = rows_of("auto:24", 40);
   EXPECT_EQ(grouped(mixed)[0].common_variance(), 0);
   for (std::size_t i = 0; i < 20; ++i) mixed[i].estimate.method = parse_estimator("probit:24:shared");

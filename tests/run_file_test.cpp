@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs in SQLite files: what is stored comes back as it was.
+// Runs in SQLite files: data are read back exactly as they were stored.
 #include "store/run_file.h"
 
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST(RunFile, OneConfigurationAndOneWriter) {
     RunFile run = RunFile::open(path, one, Mode::resume);
     run.append({.rows = {row_with(1, "mc:10")}});
     EXPECT_EQ(code_of([&] { RunFile::open(path, one, Mode::resume); }), ErrorCode::conflict);
-    EXPECT_EQ(RunFile::read(path).rows(), 1);  // reading is allowed meanwhile
+    EXPECT_EQ(RunFile::read(path).rows(), 1);  // reading is allowed at the same time
   }
   EXPECT_EQ(RunFile::open(path, one, Mode::resume).rows(), 1);
   try {
@@ -149,7 +149,7 @@ TEST(RunFile, ACopyHasTheRowsSoFar) {
   EXPECT_FALSE(std::filesystem::exists(folder / "r.sqlite-wal"));
 }
 
-// Runs of earlier versions: in write-ahead mode, copied with and without the log.
+// Runs of earlier versions in write-ahead mode, copied with and without the log.
 TEST(RunFile, WriteAheadModeIsReadWithoutATraceAndLeft) {
   const Folder folder;
   const std::string path = folder / "r.sqlite", copy = folder / "c.sqlite", with_log = folder / "l.sqlite";
@@ -180,7 +180,7 @@ TEST(RunFile, AnOpenTransactionOfAKilledProcessIsUndoneInACopy) {
   const std::string path = folder / "r.sqlite", left = folder / "left.sqlite";
   RunFile::open(path, {{"seed", "0"}}, Mode::resume).append({.rows = {row_with(1, "mc:10")}});
   {
-    store::Database database(path, true);  // a small cache, so that pages are written before the end
+    store::Database database(path, true);  // a small cache, so that pages are written before the transaction ends
     database.execute(
         "PRAGMA cache_size=1; PRAGMA cache_spill=1; BEGIN; CREATE TABLE many (x);"
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO many SELECT i FROM n;"
@@ -195,7 +195,7 @@ TEST(RunFile, AnOpenTransactionOfAKilledProcessIsUndoneInACopy) {
   EXPECT_EQ(test::read_whole(left + "-journal"), journal);
 }
 
-// A slow reader does not block a writer: for example, export to a pager.
+// A slow reader, such as export to a pager, does not block a writer.
 TEST(RunFile, RowsAreAppendedWhileOthersAreUsed) {
   const Folder folder;
   RunFile run = RunFile::open(folder / "r.sqlite", {{"seed", "0"}}, Mode::resume);
@@ -298,7 +298,7 @@ TEST(Checksum, OfAFolderFollowsItsFiles) {
   EXPECT_NE(store::checksum(folder / "."), before);
 }
 
-// The tables before rows had p_label.
+// Creates the tables as they were before rows had p_label.
 void make_old_run(const std::string& path) {
   store::Database database(path, true);
   database.execute(R"(

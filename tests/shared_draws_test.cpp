@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Points that share draws of the noise: the product of the first layer with a draw is computed once for all of them.
+// Points that share draws of the noise: the product of the first layer and a draw is computed only once for all of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using test::dense, test::forked, test::kClasses, test::kInputs, test::perceptron, test::strided;
 
-// Inputs, `first` of them, then a dense network.
+// A network that begins with `first`, followed by dense layers.
 template <class First>
 Graph beginning_with(First first) {
   std::mt19937 random(8);
@@ -33,7 +33,7 @@ Graph rounded() {
   return beginning_with([](Graph& g, ValueId x) { return append(g, Op::round, {x}); });
 }
 
-// 1 / x is not affine, x / 3 is.
+// 1 / x is not affine, but x / 3 is.
 Graph inverted() {
   return beginning_with([](Graph& g, ValueId x) { return append(g, Op::divide, {append_constant(g, Tensor({1}, {1.0F})), x}); });
 }
@@ -71,9 +71,9 @@ TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
     return start ? element_count(start->first[start->first.outputs[0]].shape) : 0;
   };
   EXPECT_EQ(outputs(perceptron({20, 30})), 20);
-  EXPECT_EQ(outputs(perceptron({30, 12}, Op::negate)), 0);  // affine to the end: nothing remains
+  EXPECT_EQ(outputs(perceptron({30, 12}, Op::negate)), 0);  // affine up to the end: nothing remains
   EXPECT_EQ(outputs(strided(2)), 16);                       // fewer values than the input has
-  EXPECT_EQ(outputs(strided(6)), 0);                        // more, of 6 products each
+  EXPECT_EQ(outputs(strided(6)), 0);                        // more values, with 6 products each
   EXPECT_EQ(outputs(forked()), 0);
   EXPECT_EQ(outputs(divided()), 12);
   EXPECT_EQ(outputs(rounded()), 0);
@@ -81,7 +81,7 @@ TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
   EXPECT_EQ(outputs(squared()), 0);
 }
 
-// A pair of a point equals the pair at the position of its key.
+// A pair of noisy samples of a point equals the pair that the position in its key would have.
 TEST(SharedDraws, AreThoseOfTheirKeys) {
   constexpr std::int64_t n = 37, count = 5, first = 2;
   for (const Graph& graph : {perceptron({20, 30}), divided(), strided(6), forked(), rounded()}) {
@@ -125,7 +125,7 @@ TEST(SharedDraws, DoNotDependOnThreadsMemoryAndBatch) {
   }
 }
 
-// Projections of shared draws are those of their keys, drawn once for all points or for each.
+// Projections of shared draws use the draws of their keys, whether these are drawn once for all points or for each point.
 TEST(SharedDraws, AreProjectedByTheirKeys) {
   constexpr std::int64_t n = 21, count = 6;
   const Graph graph = perceptron({20, 30});
@@ -152,7 +152,7 @@ TEST(SharedDraws, AreProjectedByTheirKeys) {
   }
 }
 
-// Draws must be given for all pairs and all points.
+// Shared draws must be given for all pairs and all points.
 TEST(SharedDraws, ThatAreMissingAreRefused) {
   const Graph graph = perceptron({20, 30});
   const auto executor = make_executor("cpu", graph, {}).value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Third-party models against outputs computed by ONNX Runtime.
+// Compares third-party models with outputs computed by ONNX Runtime.
 #include "support/shared_models.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 class SharedModels : public testing::TestWithParam<std::string> {};
 
-// A model whose final Softmax was removed gives logits; the oracle has probabilities.
+// If the final Softmax of a model was removed, the model returns logits, but the reference has probabilities.
 void apply_softmax(std::span<float> row, bool logarithm) {
   double largest = -INFINITY, sum = 0;
   for (const float value : row) largest = std::max(largest, double{value});

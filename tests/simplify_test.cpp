@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Simplification keeps the function and removes work; the checker refuses broken graphs; the printer's output is readable.
+// Simplification removes work without changing the function, the checker refuses broken graphs, and the printer's output is
+// readable.
 #include "probust/passes/simplify.h"
 
 #include <gtest/gtest.h>

@@ -32,8 +32,7 @@ EstimateRequest request_of(std::int64_t count, const std::vector<std::string>& e
   return request;
 }
 
-// Every estimator once, in a valid form.
-// With the fewest samples it works with, at least 24.
+// Every estimator once, in a valid form, with the fewest samples that it supports, but at least 24.
 std::string small_example(const EstimatorDefinition& definition) {
   using Parameter = EstimatorDefinition::Parameter;
   const std::string variant = definition.variant.empty() ? "" : ":" + std::string(definition.variant);
@@ -80,7 +79,7 @@ std::vector<Row> at_once(Executor& executor, const EstimateRequest& request) {
   return all;
 }
 
-// Here, NaN equals NaN.
+// Whether two numbers are equal; NaN equals NaN here.
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 bool same(const std::optional<double>& a, const std::optional<double>& b) {
   return a.has_value() == b.has_value() && (!a || same(*a, *b));
@@ -117,7 +116,7 @@ std::vector<Row> in_steps(Executor& executor, const EstimateRequest& request, do
 TEST(Stepwise, EveryEstimatorSaysTheSameWhereverStepsEnd) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   for (const std::string& estimator : every_estimator()) {
-    const std::string columns = estimator.rfind("quadrature", 0) == 0 ? "@3,40" : "";  // it supports two dimensions
+    const std::string columns = estimator.rfind("quadrature", 0) == 0 ? "@3,40" : "";  // quadrature supports two dimensions
     const EstimateRequest request = request_of(11, {estimator}, {"gaussian:0.1" + columns, "gaussian:0.4" + columns});
     const std::vector<Row> expected = at_once(*executor, request);
     int steps = 0;
@@ -138,7 +137,7 @@ TEST(Stepwise, TheCopiesOfOnePointAreSeveralSteps) {
       const EstimateRequest request = request_of(3, {estimator}, {"gaussian:0.2"});
       const std::vector<Row> expected = at_once(*executor, request);
       const std::int64_t passes = executor->progress.passes;
-      int most = 0;  // of a few tries: an attempt may take longer if the machine is busy
+      int most = 0;  // the most of a few tries, because an attempt may take longer if the machine is busy
       for (std::int64_t tries = 1; tries <= 3; ++tries) {
         int steps = 0;
         expect_same(in_steps(*executor, request, 0, steps), expected);
@@ -201,7 +200,7 @@ TEST(Stepwise, WhatIsPlannedIsWhatIsDone) {
   while (!run.step(0)) {
     EXPECT_EQ(run.planned(), planned);
     EXPECT_LT(run.done(), planned);
-    (void)executor->logits(Tensor({1, 1, 8, 8}));  // others' passes do not count
+    (void)executor->logits(Tensor({1, 1, 8, 8}));  // passes of other calls do not count
   }
   EXPECT_EQ(run.planned(), planned);
   EXPECT_EQ(run.done(), planned - 5 * 4);  // the two scales share their gradients
@@ -219,7 +218,7 @@ TEST(Stepwise, AnAbandonedRunLeavesTheExecutorAsItWas) {
   expect_same(in_steps(*executor, request, 0, steps), expected);
 }
 
-// For every estimator: without a limit nothing is kept, and the executor is called as by an uninterrupted run.
+// For every estimator: finish() keeps no results, and calls the executor like an uninterrupted run.
 TEST(Stepwise, ARunMayBeFinishedAtAnyTime) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   for (const std::string& estimator : every_estimator()) {
@@ -235,7 +234,7 @@ TEST(Stepwise, ARunMayBeFinishedAtAnyTime) {
   }
 }
 
-// auto:100 tries moments first, which this classifier does not have, and continues without them.
+// auto:100 tries moments first, which this classifier does not support, and then continues without them.
 TEST(Stepwise, ARefusalIsAnAnswerThatIsRepeated) {
   Graph graph = test::small_cnn();
   const ValueId logits = graph.outputs[0];
@@ -249,7 +248,7 @@ TEST(Stepwise, ARefusalIsAnAnswerThatIsRepeated) {
   EXPECT_GT(steps, 1);
 }
 
-// A piece of work that depends on more than its results would get results of other questions.
+// If a piece of work depended on anything but its results, its repetition would get the results of other questions.
 TEST(Stepwise, ARepeatedPieceThatAsksSomethingElseIsAnInternalError) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   std::mt19937 random(8);
@@ -306,7 +305,7 @@ TEST(Stepwise, NoiseOfTheSameNameAndOtherNumbersIsAnotherQuestion) {
 
 TEST(Stepwise, APauseCannotBeIgnored) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
-  // So much work that it is not done within the time that new work may take when the machine is busy: see StepTime.
+  // So much work that even on a busy machine, it takes longer than new work may take (see StepTime).
   const Tensor x({20000, 1, 8, 8});
   Computation<bool> job(*executor, 1, [&](Executor& of) { return bool(of.logits(x)); });
   expect_refusal(ErrorCode::internal, [&] { job.step(0); });
@@ -326,7 +325,7 @@ TEST(Stepwise, AStopRequestEndsAJobForGood) {
   EXPECT_TRUE(executor->logits(Tensor({1, 1, 8, 8})));
 }
 
-// Estimators look at the progress of the executor that they are given.
+// Estimators check the progress of the executor that they are given.
 TEST(Stepwise, AStopRequestIsSeenWithinAPiece) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   Computation<int> job(*executor, 1, [&](Executor& of) {
@@ -355,7 +354,7 @@ TEST(Stepwise, JobsMayBeNested) {
   expect_same(outer.result(), expected);
 }
 
-// The gradients whose Gram matrix a linearization contains, one by one.
+// The gradients whose Gram matrix a linearization contains, requested one by one.
 TEST(MarginGradients, AreThoseOfTheLinearization) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   std::mt19937 random(2);

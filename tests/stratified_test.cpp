@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stratified Monte Carlo: unbiased for any model, more accurate if gradients are informative, with honest intervals.
+// Stratified Monte Carlo: unbiased for any model, more accurate if gradients are informative, and with honest intervals.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ Scatter about(const std::vector<Estimate>& estimates, double truth) {
   return scatter;
 }
 
-// Along the only gradient of a linear model, only the stratum of the boundary is random.
+// Along the only gradient of a linear model, only the samples in the stratum at the boundary are random.
 TEST(Stratified, IsNearlyExactOnALine) {
   const Problem line{
       test::linear_classifier(Tensor({2, 3}, {1, 2, 2, 0, 0, 0}), Tensor({2})), {0.1F, 0.2F, 0}, {isotropic_gaussian(), 0.3}};
@@ -59,14 +59,14 @@ TEST(Stratified, IsNearlyExactOnALine) {
     EXPECT_NEAR(one.p, truth, 1.0 / 200);
     EXPECT_LE(*one.ci_low, truth);
     EXPECT_GE(*one.ci_high, truth);
-    EXPECT_LT(*one.ci_high - *one.ci_low, 0.06);  // 0.13 for mc:200
+    EXPECT_LT(*one.ci_high - *one.ci_low, 0.06);  // it would be 0.13 for mc:200
     EXPECT_EQ(one.forwards, 201);
     EXPECT_EQ(one.backwards, 2);
     EXPECT_EQ(one.p + one.p_fail, 1);
   }
 }
 
-// 400 seeds: means within four standard errors, and intervals that cover.
+// Over 400 seeds, means are within four standard errors, and intervals cover the truth.
 TEST(Stratified, HasNoBiasAndCovers) {
   const auto correlated = covariance_gaussian({{3, 3}, {1, 0.8, 0, 0.8, 1, 0, 0, 0, 0.1}, ""}, "gaussian:cov=file");
   const Problem problems[] = {

@@ -26,13 +26,13 @@ TEST(Text, ControlsAndInvalidUtf8AreEscaped) {
            Row{std::string(1, '\0'), "\\x00"},
            Row{"\x7f", "\\x7f"},
            Row{"\xc2\x9b", "\\u009b"},                       // C1's CSI
-           Row{"\x9b", "\\x9b"},                             // the same as a byte
+           Row{"\x9b", "\\x9b"},                             // the same character as a byte
            Row{"\xe2\x80\xae", "\\u202e"},                   // right-to-left override
            Row{"\xe2\x80\xa8", "\\u2028"},                   // line separator
            Row{"\xc0\x8a", "\\xc0\\x8a"},                    // overlong newline
            Row{"\xed\xa0\x80", "\\xed\\xa0\\x80"},           // surrogate
            Row{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},  // beyond Unicode
-           Row{"\xe6\xbc", "\\xe6\\xbc"},                    // cut short
+           Row{"\xe6\xbc", "\\xe6\\xbc"},                    // truncated
            Row{"\xe6z", "\\xe6z"},
        }) {
     EXPECT_EQ(printable(raw), shown);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cases decided by convention: equal values, values at a threshold or between two cells, and numbers close to zero.
+// Cases that are decided by convention: equal values, values at a threshold or between two cells, and numbers close to zero.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // A row of 6 cells with windows of 3 that overlap in one cell; the second operand is seeded.
 const Window kRow{{1, 6}, {1, 3}, {1, 2}, {1, 1}, {0, 0}, {0, 1}};
-// The same without overlap.
+// The same windows without overlap.
 const Window kApart{{1, 6}, {1, 3}, {1, 3}, {1, 1}, {0, 0}, {0, 0}};
 
 Floats of_windows(Op op, const Window& window, const Floats& image, const Floats& second, bool reference) {
@@ -39,7 +39,7 @@ Floats of_windows(Op op, const Window& window, const Floats& image, const Floats
   return test::run_one(reference ? *compile_reference(g) : *compile_cpu(g), g, inputs)[0].data;
 }
 
-// Which of several equal cells is chosen matters: it gets the whole gradient of a plateau.
+// It matters which of several equal cells is chosen, because that cell gets the whole gradient.
 TEST(Ties, OfMaxPoolGoToTheFirstCell) {
   const Floats image{2, 2, 1, 3, 3, 3};
   for (const bool reference : {true, false}) {
@@ -57,7 +57,7 @@ TEST(Ties, OfMaxPoolOnZerosGoToTheFirstCell) {
     EXPECT_EQ(of_windows(Op::max_scatter, kApart, zeros, {5, 7}, reference), (Floats{5, 0, 0, 7, 0, 0})) << reference;
 }
 
-// A NaN propagates from anywhere in the window, and the window chooses the first NaN.
+// A NaN anywhere in the window propagates, and the window chooses the first NaN.
 TEST(Ties, NaNWinsMaxPool) {
   const Floats image{kNaN, 9, 1, 2, 3, 9};
   for (const bool reference : {true, false}) {
@@ -78,7 +78,7 @@ TEST(Ties, NaNWinsMaxPool) {
   }
 }
 
-// x_0 MODE 1 ? 3 : 5.
+// A tree that computes x_0 MODE 1 ? 3 : 5.
 Floats of_one_question(const std::string& mode, float x) {
   OnnxBuilder builder;
   builder.input("x", {1, 1});
@@ -117,7 +117,7 @@ Floats resized(const Floats& x, std::int64_t size, const std::vector<OnnxAttribu
   return imported(builder, {1, 1, extent}, x);
 }
 
-// Half the size: the centre of each new cell is between two old ones, at 0.5, 2.5 and 4.5.
+// At half the size, the centre of each new cell is between two old cells, at 0.5, 2.5 and 4.5.
 TEST(Ties, BetweenTwoCellsAreTheRoundingModes) {
   const Floats x{0, 1, 2, 3, 4, 5};
   const auto by = [&](const std::string& mode) { return resized(x, 3, {OnnxAttribute::text("nearest_mode", mode)}); };
@@ -128,7 +128,7 @@ TEST(Ties, BetweenTwoCellsAreTheRoundingModes) {
   EXPECT_EQ(by("ceil"), (Floats{1, 3, 5}));
 }
 
-// Away from ties, at -1/6, 1/2 - 1/3 and so on.
+// Positions away from ties: -1/6, 1/2 - 1/3 and so on.
 TEST(Ties, OfRoundingAreTheNearestElsewhere) {
   const Floats x{0, 1};
   const auto by = [&](const std::string& mode) { return resized(x, 6, {OnnxAttribute::text("nearest_mode", mode)}); };
@@ -137,7 +137,7 @@ TEST(Ties, OfRoundingAreTheNearestElsewhere) {
   EXPECT_EQ(by("ceil"), (Floats{0, 0, 1, 1, 1, 1}));
 }
 
-// A scale of 0.6 in float32 is slightly more than 0.6, but 3 / 0.6 must be 5.
+// A scale of 0.6 is slightly larger in float32, but 3 / 0.6 must be 5.
 TEST(Ties, OfScalesAreThoseOfFloat32) {
   OnnxBuilder builder;
   builder.input("x", {1, 1, 10}).weight("scales", Tensor({3}, {1, 1, 0.6F}));
@@ -153,7 +153,7 @@ void expect_near(const Floats& actual, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-4 * (1 + std::fabs(expected[i]))) << i;
 }
 
-// Variances about as small as epsilon, with given and default epsilon.
+// Variances about as small as epsilon, with an explicit and with the default epsilon.
 TEST(SmallVariances, OfLayerNormalizationHaveEpsilonAdded) {
   const Floats x{0, 0.002F, 0.004F, 0.01F};  // mean 0.004, variance 14e-6
   for (const double epsilon : {1e-5, 1e-3}) {
@@ -169,7 +169,7 @@ TEST(SmallVariances, OfLayerNormalizationHaveEpsilonAdded) {
   }
 }
 
-// With constant statistics, and with a scale that is not constant: two code paths of the importer.
+// With constant statistics, and with a scale that is not constant, which are two code paths of the importer.
 TEST(SmallVariances, OfBatchNormalizationHaveEpsilonAdded) {
   for (const double epsilon : {1e-5, 1e-3}) {
     std::vector<OnnxAttribute> attributes;
@@ -187,7 +187,7 @@ TEST(SmallVariances, OfBatchNormalizationHaveEpsilonAdded) {
   }
 }
 
-// Two groups of two channels; scale and bias are per group before opset 21, per channel since.
+// Two groups of two channels; scale and bias are per group before opset 21, and per channel since then.
 TEST(SmallVariances, OfGroupNormalizationAreTheGroups) {
   const Floats x{0, 2, 4, 6, 1, 1, 1, 5};  // groups with means 3 and 2, variances 5 and 3
   const std::vector<double> normal = [&] {

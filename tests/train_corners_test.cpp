@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Details of training: single steps, orders and initial weights against their definitions.
+// Details of training: single steps, orders and initial weights, compared with their definitions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ Trainer plain(const std::vector<std::int64_t>& hidden, std::int64_t batch, Optim
   return {mlp({x.shape[1]}, hidden, 2), x, labels, options};
 }
 
-// A step with decay differs from one without by rate * decay * weights; biases do not differ.
+// A step with decay differs from one without by rate * decay * weights; for biases, there is no difference.
 TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
   Trainer with = plain({3}, 4), without = plain({3}, 4);
   TrainingOptions options;
@@ -44,7 +44,7 @@ TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
   }
 }
 
-// Adam's first step, with bias correction, is the rate against the sign of the gradient.
+// Adam's first step, with bias correction, has the size of the rate, against the sign of the gradient.
 TEST(TrainerCorners, AdamStartsWithStepsOfTheRate) {
   Trainer sgd = plain({}, 4), adam = plain({}, 4, Optimizer::adam);
   const std::vector<Parameter> before = adam.network().weights;
@@ -62,7 +62,7 @@ TEST(TrainerCorners, AdamStartsWithStepsOfTheRate) {
   }
 }
 
-// With weights that hardly move, the loss of a batch of 1 identifies its point. All six orders of three points occur.
+// With weights that hardly move, the loss of a batch of 1 identifies its point. All six orders of three points must occur.
 TEST(TrainerCorners, EveryOrderOfPointsOccurs) {
   Trainer trainer = plain({}, 1, Optimizer::sgd, Tensor({3, 1}, {1, 2, 3}), {0, 1, 0});
   TrainingOptions options;
@@ -77,7 +77,7 @@ TEST(TrainerCorners, EveryOrderOfPointsOccurs) {
   EXPECT_EQ(orders.size(), 6U);
 }
 
-// He initialization for rectifiers and GELU, Glorot for tanh; biases are zero.
+// He initialization is used for rectifiers and GELU, and Glorot for tanh; biases are zero.
 TEST(TrainerCorners, InitialWeightsHaveTheirDeviation) {
   for (const Activation activation : {Activation::relu, Activation::gelu, Activation::tanh}) {
     const Network network = mlp({400}, {100}, 50, activation, {.seed = 3});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes the objective of small networks, with its gradients and what they depend on, as JSON for train_gradients_test.py; with
-// --time, measures steps of the CNN.
+// Writes the objective of small networks as JSON for train_gradients_test.py, with its gradients and everything that they
+// depend on. With --time, measures training steps of the CNN.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The training objective and its gradients, with and without the penalty on gradients, agree with PyTorch's in float64.
+"""Checks that the training objective and its gradients, with and without the gradient penalty, agree with PyTorch's in float64.
 
 Usage: train_gradients_test.py PROGRAM [--time], where PROGRAM is probust-train-gradients. With --time, also compares the processor
 time of a step of the CNN with a batch of 64 on one thread. Exit status 77 means that PyTorch is not installed."""
@@ -16,7 +16,7 @@ except ImportError:
     print("skipped: PyTorch is not installed")
     sys.exit(77)
 
-TOLERANCE = 1e-4  # of the largest element of any gradient
+TOLERANCE = 1e-4  # relative to the largest element of any gradient
 
 
 def tensor(entry):

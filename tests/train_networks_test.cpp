@@ -24,7 +24,7 @@ namespace {
 
 using test::expect_refusal;
 
-// Small networks with every layer. Their activations are smooth, except for maxima.
+// Small networks that together contain every kind of layer. Their activations are smooth, except for maxima.
 std::vector<Network> small_networks() {
   const NetworkOptions options{.seed = 4};
   const auto layers = [&](const char* name, const Shape& point, Layers all) {
@@ -74,7 +74,7 @@ std::vector<Tensor> tensors_like(const std::vector<Parameter>& parameters) {
   return tensors;
 }
 
-// Along a random direction, because the objective is computed in float32.
+// Gradients are tested along a random direction, because the objective is computed in float32.
 TEST(Networks, GradientsAreThoseOfFiniteDifferences) {
   for (const Network& network : small_networks()) {
     for (const double lambda : {0.0, 0.5}) {
@@ -95,7 +95,7 @@ TEST(Networks, GradientsAreThoseOfFiniteDifferences) {
         };
         double expected = 0;
         for (std::size_t e = 0; e < direction.data.size(); ++e) expected += double{gradients[k].data[e]} * direction.data[e];
-        constexpr double kStep = 1e-3;  // longer steps change which cells of windows are largest
+        constexpr double kStep = 1e-3;  // longer steps change which cells of a window are largest
         EXPECT_NEAR((along(kStep) - along(-kStep)) / (2 * kStep), expected, 2e-3 * (1 + std::fabs(expected)))
             << p.network.weights[k].name;
       }
@@ -103,7 +103,8 @@ TEST(Networks, GradientsAreThoseOfFiniteDifferences) {
   }
 }
 
-// Logits, and the gradient of |d sum(logits) / dx|² with respect to every weight, against the definitions of the operators.
+// Logits, and the gradient of |d sum(logits) / dx|² with respect to every weight, are compared with the definitions of the
+// operators.
 TEST(Networks, KernelsGiveWhatTheOperatorsDefine) {
   for (const Network& network : small_networks()) {
     const TrainingProblem p = training_problem(network, 5);
@@ -133,7 +134,7 @@ TEST(Networks, KernelsGiveWhatTheOperatorsDefine) {
         in.emplace_back(static_cast<std::size_t>(element_count(both[both.inputs()[k]].shape)), 0.7F);
       const test::Values expected = test::run(*compile_reference(both), both, {1, 1}, in);
       const test::Values actual = test::run(*compile_eigen(both), both, {1, 1}, in);
-      double size = 1;  // some gradients are zero but for rounding, as those of the biases of keys
+      double size = 1;  // some gradients are zero except for rounding, such as those of the biases of keys
       for (const auto& values : expected) {
         for (const float value : values) size = std::max(size, std::fabs(double{value}));
       }
@@ -180,7 +181,7 @@ TEST(Networks, RunningStatisticsFollowTheBatches) {
   }
 }
 
-// The exported file has no normalization left, and gives the trained network's logits.
+// The exported file contains no normalization and computes the logits of the trained network.
 TEST(Networks, ExportedNetworksComeBackAsTheyWere) {
   std::vector<Network> networks = small_networks();
   networks.push_back(cnn({1, 28, 28}, 10));
@@ -207,7 +208,7 @@ TEST(Networks, ExportedNetworksComeBackAsTheyWere) {
         EXPECT_NEAR(actual.data[i], expected.data[i], 1e-4 * (1 + std::fabs(expected.data[i])));
     }
     const bool normalized = bytes.find("/Sqrt") != std::string::npos;
-    EXPECT_EQ(normalized, network.name == "attention" || network.name == "vit");  // only layers' normalizations remain
+    EXPECT_EQ(normalized, network.name == "attention" || network.name == "vit");  // only layer normalizations remain
   }
 }
 
@@ -218,7 +219,7 @@ TEST(Networks, NamesDetermineTheNetwork) {
   EXPECT_EQ(named_network("mlp:64,32", image, 10, Activation::relu, {}).weights[2].value.shape, Shape({64, 32}));
   std::int64_t count = 0;
   for (const Parameter& each : resnet18({3, 32, 32}, 10).weights) count += each.value.size();
-  EXPECT_EQ(count, 11173962);  // as torchvision's with a 3x3 stem
+  EXPECT_EQ(count, 11173962);  // the same as torchvision's with a 3x3 stem
   count = 0;
   for (const Parameter& each : cnn(image, 10).weights) count += each.value.size();
   EXPECT_EQ(count, 21840);
@@ -258,7 +259,7 @@ TEST(Augmentation, ImagesMoveAndFlipByKeys) {
   const Shape point{2, 3, 4};
   std::vector<float> image(24);
   for (std::size_t e = 0; e < image.size(); ++e) image[e] = static_cast<float>(e + 1);
-  // Pixel (1, 1) of both channels; both move alike, and what moves in is zero.
+  // Pixel (1, 1) of both channels: both move alike, and pixels from outside the image are zero.
   bool flipped = false, straight = false;
   for (std::uint32_t epoch = 0; epoch < 20; ++epoch) {
     std::vector<float> x = image, again = image;
@@ -315,7 +316,7 @@ TEST_F(Checkpoints, AResumedTrainingEqualsTheUninterruptedOne) {
   for (const Optimizer optimizer : {Optimizer::adam, Optimizer::sgd}) {
     Trainer whole = fresh(optimizer);
     TrainingRun(whole, 4, options).finish();
-    // Interrupted in the middle of an epoch.
+    // The training is interrupted in the middle of an epoch.
     Trainer first = fresh(optimizer);
     TrainingRun interrupted(first, 4, options);
     for (int k = 0; k < 7; ++k) interrupted.step(0);

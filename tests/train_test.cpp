@@ -62,7 +62,7 @@ double activated(double x, Activation activation) {
   return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
 }
 
-// The cross-entropy of one point, computed directly in double.
+// The cross-entropy of one point, computed directly in double precision.
 double loss_at(Activation activation, const std::vector<std::vector<double>>& weights, std::vector<double> x,
                std::int64_t label) {
   for (std::size_t k = 0; k < weights.size(); k += 2) {
@@ -225,7 +225,7 @@ TEST(Trainer, TheScoreIsThatOfTheClassifier) {
   EXPECT_NEAR(trainer.score().accuracy, right, 1e-12);
 }
 
-// The mean of ||grad_x loss||² over the data: the objective with lambda = 1 minus that with lambda = 0.
+// The mean of ||grad_x loss||² over the data: the objective with lambda = 1 minus the one with lambda = 0.
 double squared_gradients(const Trainer& trainer, const MadeData& data) {
   Batched all{data.x, Tensor({data.size(), data.classes})};
   for (std::int64_t i = 0; i < data.size(); ++i) all.wanted.row(i)[data.labels[i]] = 1;
@@ -250,7 +250,7 @@ TEST(Trainer, LambdaMakesGradientsSmaller) {
 
 TEST(Trainer, NoiseIsAFunctionOfSeedAndEpoch) {
   const MadeData data = made("moons", 64);
-  // The objective over all points in two epochs; the weights do not change in between.
+  // The objective over all points in two epochs. The weights do not change in between.
   const auto losses = [&](double sigma, std::uint64_t seed) {
     Trainer trainer = trainer_of(data, {.batch = 64, .seed = seed});
     return trainer.epochs(2, {.rate = 1e-30, .sigma = sigma});
@@ -260,12 +260,12 @@ TEST(Trainer, NoiseIsAFunctionOfSeedAndEpoch) {
   EXPECT_GT(std::fabs(with[0] - without[0]), 1e-4);
   EXPECT_GT(std::fabs(with[1] - with[0]), 1e-4);
   EXPECT_EQ(losses(0.3, 0), with);
-  // The noise does not depend on the batch: the mean over an epoch is the same.
+  // The noise does not depend on the batch size, so the mean over an epoch is the same.
   Trainer small = trainer_of(data, {.batch = 8});
   EXPECT_NEAR(small.epochs(1, {.rate = 1e-30, .sigma = 0.3})[0], with[0], 1e-6);
 }
 
-// Without hidden layers, the first step is known: Adam moves every weight by the rate against its gradient.
+// Without hidden layers, the first step is known: Adam moves every weight by the rate, against its gradient.
 TEST(Trainer, TheFirstStepGoesAgainstTheGradient) {
   const Tensor x({2, 1}, {1, -1});
   Trainer trainer = trainer_of(x, {0, 1}, 2, {.hidden = {}, .batch = 2});
@@ -311,7 +311,7 @@ TEST(Trainer, AStopRequestEndsARunAndChangesNothing) {
   EXPECT_EQ(&run.stop(), &trainer.stop);
   run.stop() = true;
   expect_refusal(ErrorCode::interrupted, [&] { run.step(0); });
-  expect_refusal(ErrorCode::interrupted, [&] { trainer.step({}); });  // within the step
+  expect_refusal(ErrorCode::interrupted, [&] { trainer.step({}); });  // during the step
   expect_refusal(ErrorCode::interrupted, [&] { trainer.score(); });
   expect_refusal(ErrorCode::interrupted, [&] { trainer.sums(0, 1); });
   EXPECT_EQ(trainer.network().weights[0].value.data, before);

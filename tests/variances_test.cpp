@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Variances that estimates rely on, each against its closed form or the measured spread: detects errors of a few percent.
+// Variances that estimates rely on, each compared with its closed form or the measured spread. Detects errors of a few percent.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -84,7 +84,7 @@ TEST(Variances, OfAQuotientWithANoisyDenominatorAgreeWithSampling) {
   EXPECT_NEAR(y[1].data[0] / (squares / kSamples - mean * mean), 1, 0.05);
 }
 
-// sum_j (dy_i / dx_j)² v_j, with the derivatives of exp(x_i) / sum exp(x_j) by differences.
+// sum_j (dy_i / dx_j)² v_j, with the derivatives of exp(x_i) / sum exp(x_j) from finite differences.
 TEST(Variances, OfSoftmax) {
   const Floats mean{0.5F, -0.25F, 1}, variance{0.3F, 0.2F, 0.1F};
   const auto softmax = [](const std::array<double, 3>& x, std::size_t i) {
@@ -109,7 +109,7 @@ TEST(Variances, OfSoftmax) {
   }
 }
 
-// The variance that estimators assume for a noise model is that of its draws.
+// The variance that estimators assume for a noise model must be that of its draws.
 TEST(Variances, OfNoiseAreThoseOfItsDraws) {
   constexpr std::int64_t kElements = 16, kLanes = 16384;
   std::vector<std::uint32_t> points(kLanes, 0), samples(kLanes);
@@ -134,8 +134,8 @@ TEST(Variances, OfNoiseAreThoseOfItsDraws) {
   }
 }
 
-// A curve with unknown amplitude of variation: a mixture of the posteriors for 0.1, 0.3, 1 and 3, weighted by their likelihoods.
-// Its variance is the mean of their variances plus the variance of their means.
+// A curve whose amplitude of variation is unknown is a mixture of the posteriors for 0.1, 0.3, 1 and 3, weighted by their
+// likelihoods. Its variance is the mean of their variances plus the variance of their means.
 TEST(Variances, OfAMixtureHoldThatBetweenItsParts) {
   const std::array<double, 4> sigmas{0.1, 0.2, 0.4, 0.8};
   Eigen::MatrixXd values(4, 1);
@@ -208,7 +208,7 @@ TEST(Variances, OfCurvatureHaveTheirDegreesOfFreedom) {
   EXPECT_NEAR(bent.shift[0], (even.mean() - (1 - 0.1)) / unit, 1e-5);
 }
 
-// f_0 - f_1 = relu(x) - c. Under N(m, s²) the mean of relu(x) is m Phi(m / s) + s phi(m / s), its gradient Phi(m / s).
+// f_0 - f_1 = relu(x) - c. Under N(m, s²), the mean of relu(x) is m Phi(m / s) + s phi(m / s), and its gradient is Phi(m / s).
 TEST(Variances, AdfTakesTheNoisesOwn) {
   constexpr double m = 0.3, s = 0.8, c = 0.25;
   Graph g;
@@ -229,7 +229,8 @@ TEST(Variances, AdfTakesTheNoisesOwn) {
   }
 }
 
-// regression:10's estimates of p_fail over many draws of the noise, for a linear classifier with more rivals than gradients.
+// The estimates of p_fail by regression:10 over many draws of the noise, for a linear classifier with more rivals than
+// gradients.
 struct Spread {
   double bias;       // mean of p_fail divided by the truth
   double std_error;  // root mean square of reported errors divided by the actual standard deviation
@@ -263,15 +264,16 @@ Spread of_regression(std::int64_t classes, std::int64_t draws) {
   return {mean / truth, std::sqrt(said / (squares - n * mean * mean))};
 }
 
-// Slopes fitted to three pairs leave residuals that are too small, so their variance is divided by 1 - leverage. Measured ratio
-// to the truth: 0.79 (the rest is the bias of few samples); with only the intercept's leverage 0.74, with none 0.70.
+// Slopes fitted to three pairs leave residuals that are too small, so their variance is divided by 1 - leverage. The measured
+// ratio to the truth is 0.79 (the rest is bias due to few samples); with only the intercept's leverage, it is 0.74, and with
+// none, 0.70.
 TEST(Variances, OfResidualsAreDividedByOneMinusLeverage) {
   const Spread spread = of_regression(10, 500);
   EXPECT_GT(spread.bias, 0.765);
   EXPECT_LT(spread.bias, 0.85);
 }
 
-// The standard error uses leave-one-out residuals: measured 1.13; with plain residuals 0.62.
+// The standard error uses leave-one-out residuals: the measured ratio is 1.13, and with plain residuals 0.62.
 TEST(Variances, OfLeftOutResidualsAreThoseOfPrediction) {
   const Spread spread = of_regression(6, 200);
   EXPECT_GT(spread.std_error, 0.87);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decisions that use all estimates of a run: how many samples each gets, and the bias of a model.
+// Decisions that use all estimates of a run: the number of samples for each point, and the bias of a model.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ TEST(Schedule, SamplesAreProportionalToTheCubeRootOfTheVariance) {
   EXPECT_EQ(allocate(std::vector<double>{1, 0}, std::int64_t{1} << 40)[0], std::int64_t{1} << 30);  // the maximum per point
 }
 
-// Points of a linear two-class classifier between its boundary and 15 standard deviations away: most are certain.
+// Points between the boundary of a linear two-class classifier and 15 standard deviations away, so that p is nearly 1 for most.
 struct Line {
   static constexpr std::int64_t kPoints = 80;
 
@@ -64,10 +64,10 @@ struct Line {
   std::vector<double> truth;
 };
 
-// Clipped far away, so that no estimator treats it as Gaussian and gets the exact result from gradients.
+// Clipped far away, so that no estimator treats the noise as Gaussian and computes the exact result from gradients.
 const Noise kUnit{clipped(isotropic_gaussian(), {-100, 100, 0}), 1};
 
-// Eight seeds of 80 points: the ratio is 0.65.
+// Over eight seeds of 80 points, the ratio is 0.65.
 TEST(Schedule, ATotalReducesTheMeanError) {
   double equal = 0, scheduled = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
@@ -109,7 +109,7 @@ TEST(Schedule, SupportsOtherEventsAndRejectsTooSmallTotals) {
   EXPECT_NE(refused.error().message().find("1600"), std::string::npos) << refused.error().message();
 }
 
-// Rectified logits tie at zero; a normal model treats a tie as a coin toss.
+// Rectified logits tie at zero; a normal model treats a tie like a coin toss.
 Graph rectified() {
   Graph g = test::linear_classifier(Tensor({3, 4}, {1, 0, 1, 0, 0, 1, 0, -1, -1, -1, 0, 1}), Tensor({3}, {-0.2F, -0.4F, -0.3F}));
   g.outputs = {append(g, Op::relu, {g.outputs[0]})};
@@ -183,7 +183,7 @@ TEST(Calibration, AConstantShiftIsFound) {
   EXPECT_NEAR(std::log(estimates[400].p_fail) / std::log(before[400].p_fail), 1, 0.05);
 }
 
-// A point's own samples do not influence its own calibration.
+// A point's own samples must not influence its own calibration.
 TEST(Calibration, IsCrossFitted) {
   std::vector<Estimate> one, other;
   for (int i = 0; i < 60; ++i) one.push_back(counted(0.02 * i, 40 + i % 3, 60));

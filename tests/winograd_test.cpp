@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // 3x3 convolutions with stride 1 at the sizes of real networks: Winograd's algorithm is used, is nearly as accurate as the sums
-// of the definition in float64, and gives each lane the same bits among any others. Images are odd and no multiples of a tile.
+// of the definition in float64, and computes the same bits for a lane whatever the other lanes are. The sides of images are odd
+// and are not multiples of a tile.
 #include "probust/exec/cpu/winograd.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ std::vector<Layer> layers() {
       layer(129, 65, {10, 3}, {2, 0}, {0, 1}), layer(16, 18, {13, 13}, {1, 1}, {1, 1}), layer(16, 14, {5, 8}, {1, 2}, {2, 1}),
   };
   for (std::size_t i = 0, count = all.size(); i < count; ++i) {
-    if (std::get<Window>(all[i].op.attributes).image == Shape{1, 1}) continue;  // its transposed one has a single pixel
+    if (std::get<Window>(all[i].op.attributes).image == Shape{1, 1}) continue;  // the transposed one has a single pixel
     Layer turned = test::transposed(all[i]);
     turned.extents[0] = Extent::example;
     all.push_back(std::move(turned));
@@ -85,7 +86,7 @@ double relative_error(const Graph& graph, const std::vector<float>& in, const st
 
 TEST(Winograd, OutputsAreAccurateAndLanesIndependentAtRealSizes) {
   std::mt19937 random(21);
-  std::set<std::int64_t> sides;  // of tiles
+  std::set<std::int64_t> sides;  // sides of tiles
   double worst = 0, sum = 0;
   const std::vector<Layer> all = layers();
   for (const Layer& each : all) {
@@ -123,7 +124,7 @@ TEST(Winograd, OtherConvolutionsHaveNoKernel) {
   }
 }
 
-// A maximum over equal values chooses the first, as in the reference; Winograd's rounding would choose at random.
+// A maximum over equal values chooses the first one, as in the reference; Winograd's rounding would choose at random.
 TEST(Winograd, MaximaOfConstantImagesAreChosenAsInTheReference) {
   std::mt19937 random(19);
   Graph g;

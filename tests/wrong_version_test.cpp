@@ -50,7 +50,7 @@ Row row_of_point(Problem& problem, std::int64_t index) {
   return row;
 }
 
-// The normal z with which "exposure:s" drew a sample, from the brightest pixel: all values are multiplied by 2^(z s).
+// The normal z with which "exposure:s" drew a sample, computed from the brightest pixel: all values are multiplied by 2^(z s).
 double z_of_exposure(const Tensor& x, std::span<const float> sample, double scale) {
   const auto brightest = std::max_element(x.data.begin(), x.data.end()) - x.data.begin();
   return std::log2(double{sample[brightest]} / x.data[brightest]) / scale;
@@ -173,11 +173,11 @@ TEST(CliWrongVersions, RankShowsThemNextToItsPoints) {
   EXPECT_EQ(count_of_text(page, "<ul class=\"pairs\">"), 2U);
   EXPECT_EQ(count_of_text(page, "<li>"), 6U);
   EXPECT_EQ(count_of_text(page, "<img"), 6 + count_of_text(page, "<span>becomes "));
-  EXPECT_GE(count_of_text(page, "<span>becomes "), 3U);  // those of the least robust points
+  EXPECT_GE(count_of_text(page, "<span>becomes "), 3U);  // those of the least robust points have one
   EXPECT_TRUE(mentions(page, "most probable wrong version"));
   ASSERT_EQ(test::probust(rank + " --samples 0").status, 0);
   EXPECT_FALSE(mentions(test::read_whole(html), "becomes"));
-  ASSERT_EQ(test::probust(rank).status, 0);  // all noises of the run, whose texts have different forms
+  ASSERT_EQ(test::probust(rank).status, 0);  // with all noises of the run, whose texts have different forms
   EXPECT_EQ(count_of_text(test::read_whole(html), "<li>"), 6U * 6U);
   EXPECT_EQ(count_of_text(test::read_whole(html), "There are no wrong versions"), 0U);
 }
@@ -228,7 +228,7 @@ TEST(CliReport, ShowsPerturbationsByFamily) {
   for (const char* kind : {"exposure", "exposure---gaussian", "rotate", "occlude", "gaussian"})
     EXPECT_EQ(count_of_text(page, "<article id=\"kind-" + std::string(kind) + "\">"), 1U) << kind;
   EXPECT_TRUE(mentions(page, "when the point is perturbed at random"));
-  // Five originals; two strengths of exposure, three samples of each other noise.
+  // Five originals, two strengths of exposure, and three samples of each other noise.
   const std::size_t begin = page.find("<article"), end = page.find("</section>", begin);
   EXPECT_EQ(count_of_text(page.substr(begin, end - begin), "<img"), 5U + 2 + 4 * 3);
   const std::string table = page.substr(page.find("<table class=\"survey"));
@@ -265,7 +265,7 @@ TEST(CliPerturbedRuns, CanBeComparedAndGated) {
     EXPECT_EQ(done.status, 0) << done.err;
     return nlohmann::json::parse(done.out)["checks"].size();
   };
-  EXPECT_EQ(checks("exposure:2"), 1U);  // as it was given to estimate
+  EXPECT_EQ(checks("exposure:2"), 1U);  // in the form that was passed to estimate
   EXPECT_EQ(checks("exposure:2|clip:0,1"), 1U);
   EXPECT_EQ(checks("exposure"), 2U);
   EXPECT_EQ(checks("exposure:0.5,2"), 2U);

@@ -110,7 +110,7 @@ val list_of(const List& list, Write write_one) {
   return array;
 }
 
-// In JavaScript, a ranked point is its whole row.
+// For JavaScript, a ranked point is its whole row.
 val write_ranking(const Ranking& ranking) {
   const auto row = [](const Row* one) { return write(*one); };
   val object = write(describe(ranking.key));

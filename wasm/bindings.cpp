@@ -16,7 +16,7 @@
 namespace probust::wasm {
 namespace {
 
-// A model, as an object that JavaScript holds and deletes. Networks in training and calls in progress are such objects, too.
+// A model, as an object that JavaScript holds and deletes. Networks in training and calls in progress are also such objects.
 class ModelHandle {
  public:
   /// `run` is called at the start of each call; it returns the model that the call uses.
@@ -89,8 +89,8 @@ Graph identity(const Shape& shape) {
   return graph;
 }
 
-// Loads a model that another engine runs and whose input shape and classes that engine reports; everything else is computed by
-// this module. `bytes` is empty if the model is not an ONNX model.
+// Loads a model that another engine runs. That engine reports the input shape and the classes; this module computes everything
+// else. `bytes` is empty if the model is not an ONNX model.
 val load_external(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);
@@ -160,7 +160,8 @@ val analysis(const std::string& operation, const val& given) {
   return outcome(operation, [&] { return analyse(operation, CallArguments(given)); });
 }
 
-// Returns {value: {points, estimators}}: how many points a call estimates together, and the full names of its estimators.
+// Returns {value: {points, estimators}}: the number of points that a call estimates together, and the full names of its
+// estimators.
 val points_together(const val& given) {
   return outcome("estimators", [&] {
     const CallArguments arguments(given);

@@ -15,7 +15,7 @@ const [modules, out] = process.argv.slice(2, 4).map((folder) => resolve(folder))
 const [version, splitter] = process.argv.slice(4);
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Resolves imports of Emscripten's glue and of the module as text. The glue for threads remains a separate file. */
+/** Provides the imports of Emscripten's glue and of the module as text. The glue for threads remains a separate file. */
 const built = {
   name: 'built',
   setup({ onResolve, onLoad }) {
@@ -171,7 +171,7 @@ await build({
 });
 for (const folder of [out, join(out, 'threads')]) markForBundlers(folder);
 await splitModule();
-// Before version 3.1.58, Emscripten writes a separate script for threads; later, the glue is that script, too.
+// Emscripten before 3.1.58 writes a separate script for threads; newer versions use the glue as that script, too.
 for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.m?js|wasm)$/.test(file))) {
   cpSync(join(modules, name), join(out, 'threads', name));
 }

@@ -54,8 +54,8 @@ void reject_classifier_options(const Runner& runner, const CallArguments& argume
                                       {"labels", arguments.has("labels")}});
 }
 
-// The noise, prepared for an estimate at the points x. Some kinds are clipped to the range of the data: that of x or, if x has
-// only a part of the points, the argument `dataRange`.
+// The noise, prepared for an estimate at the points x. Some kinds of noise are clipped to the range of the data: that of x or, if
+// x has only some of the points, the argument `dataRange`.
 Noise for_points(Noise noise, const Tensor& x, const Runner& runner, const CallArguments& arguments) {
   const auto range = [&] {
     if (!arguments.has("dataRange")) return range_of(x.data);
@@ -147,7 +147,7 @@ std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& ar
                      [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
-// A check that is interrupted reports its findings so far. Here a pause interrupts it, and the next step repeats it.
+// An interrupted check reports its findings so far. Here, a check is interrupted only by a pause, and the next step repeats it.
 CheckReport unless_paused(CheckReport report) {
   if (!report.complete) throw interruption();
   return report;
@@ -175,7 +175,7 @@ std::shared_ptr<Call> start_first_check(const Runner& runner, const CallArgument
   const std::int64_t one_class = arguments.integer("oneClass", -1, -1);
   return computation(runner, 0, [=](Executor& of) {
     CheckReport report = unless_paused(first_check(runner.model->checked(of), *request));
-    const bool classifies = runner.regression() == nullptr;  // for a tolerance, most points should have the same class
+    const bool classifies = runner.regression() == nullptr;  // with a tolerance, most points should have the same class
     if (classifies && one_class >= 0) add_one_class(report, request->x.shape[0], one_class);
     val object = val::object();
     object.set("hint", report.hint(in_javascript));
@@ -327,7 +327,7 @@ val write_nearest(const NearestBoundary& nearest) {
 }
 
 std::shared_ptr<Call> start_nearest_by_gradients(const Runner& runner, const PointArguments& point) {
-  constexpr std::int64_t kSteps = 6, kHalvings = 42;  // enough for most networks
+  constexpr std::int64_t kSteps = 6, kHalvings = 42;  // enough steps and halvings for most networks
   const std::int64_t planned = kSteps * (1 + runner.executor().classes()) + kHalvings;
   return computation(runner, planned,
                      [=](Executor& of) { return write_nearest(nearest_boundary(of, point.at(of).points).value()[0]); });

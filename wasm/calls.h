@@ -35,8 +35,8 @@ class Call {
 
   /// Works for about `milliseconds`. Returns {passes, planned} so far; at the end, also `value` or `error`. If the next step
   /// needs values from the caller, the result also has `wants`: {count, values}, with inputs [count, d] in `values`. The call
-  /// needs their logits; their gradients, if `wants` has `cotangents` [count, C]; or noisy samples, if it has the name of a
-  /// function, `noise`, and its normals, `z` [count, k].
+  /// then needs the logits of these inputs; or their gradients, if `wants` has `cotangents` [count, C]; or noisy samples of them,
+  /// if `wants` has the name of a function, `noise`, and its normals, `z` [count, k].
   val step(double milliseconds);
 
   /// Supplies the wanted logits [count, C], gradients [count, d] or noisy samples [count, d]: {value} or {error}.

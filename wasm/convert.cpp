@@ -20,7 +20,7 @@ namespace {
 
 bool is(const val& value, const char* type) { return value.typeOf().as<std::string>() == type; }
 
-// Accepts typed arrays and plain arrays only.
+// Accepts only typed arrays and plain arrays.
 void require_list(const val& value, const char* name) {
   if (value.isArray() || val::global("ArrayBuffer").call<bool>("isView", value)) return;
   refuse(name, "is not an array", "give an array or a typed array of numbers");
@@ -94,7 +94,7 @@ OwnPerturbation read_perturbation(const CallArguments& arguments, const std::sha
   return transform_model(std::as_bytes(std::span(model)), name);
 }
 
-// Looks up the values that noise texts name among the arguments, because a page has no files.
+// Looks up the values that noise texts refer to by name. They are arguments, because a page has no files.
 NoiseSource named_values(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external) {
   const auto entry = [arguments](const char* map, const std::string& name) {
     return arguments.has(map) ? arguments[map][name] : val::undefined();
@@ -223,7 +223,7 @@ Tensor read_points(const CallArguments& arguments, const Shape& point) {
   return {std::move(shape), std::move(values)};
 }
 
-// Named arrays are arguments here, so the error for a missing one is a usage error.
+// Named arrays are arguments here, so a missing one is a usage error.
 Noise parsed(const std::string& text, const NoiseSource& source) {
   try {
     return parse_noise(text, source);
@@ -331,8 +331,8 @@ val text_or_null(const std::string& text) { return text.empty() ? val::null() : 
 // An integer as a double, the type of numbers in JavaScript.
 val whole(std::int64_t value) { return val(static_cast<double>(value)); }
 
-// Converts fields of rows. FieldValue is not used, because it is a variant: the destructor of a variant must not throw, but it
-// calls functions that may be in a part of the module that is not loaded yet (split/).
+// Converts fields of rows. FieldValue is not used, because it is a variant. The destructor of a variant must not throw, but it
+// calls functions that may be in a part of the module that has not been loaded yet (split/).
 val field_value(std::int64_t field) { return whole(field); }
 val field_value(std::optional<std::int64_t> field) { return field ? whole(*field) : val::null(); }
 val field_value(double field) { return number_or_null(field); }

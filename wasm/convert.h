@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Converts between JavaScript's values and those of the core. Everything is copied, because the module's memory moves when it
-// grows. The values of arguments are checked only here, and their types in src/arguments.ts. All `read` functions throw
-// Error{usage} with the name of the argument.
+// Converts between values of JavaScript and of the core. Everything is copied, because the module's memory moves when it grows.
+// The values of arguments are checked only here, and their types in src/arguments.ts. All `read` functions throw Error{usage}
+// with the name of the argument.
 #pragma once
 
 #include <emscripten/val.h>
@@ -27,7 +27,7 @@ using emscripten::val;
 /// Above this, JavaScript numbers cannot represent every integer.
 constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
 
-/// The arguments of a call: an object of JavaScript, not checked yet.
+/// The arguments of a call: a JavaScript object that has not been checked yet.
 class CallArguments {
  public:
   explicit CallArguments(val object) : object_(std::move(object)) {}
@@ -48,7 +48,7 @@ class CallArguments {
   val object_;
 };
 
-/// Reads the points `x` as [N, ...point]; N follows from the length of `x`. The values must be finite.
+/// Reads the points `x` as [N, ...point]. The length of `x` determines N. The values must be finite.
 Tensor read_points(const CallArguments& arguments, const Shape& point);
 
 /// Reads `noise` (texts that name entries of `arrays`, `categories`, `transforms` and `functions`), `clip` and `levels`.
@@ -76,7 +76,7 @@ val write_bytes(std::string_view bytes);               ///< Uint8Array
 val write_matrix(const Eigen::MatrixXd& matrix);       ///< Float64Array, row-major
 val write(const Error& error);
 val write(const Row& row);
-val write(const Document& document);  ///< with names in JavaScript's style
+val write(const Document& document);  ///< writes names in JavaScript's style
 val write(const normal::Probability& answer);
 val write(const Model& model, const Shape& point, const std::string& engine, double flops);
 /// The name that an option of the core has in JavaScript, for messages.
@@ -85,7 +85,7 @@ std::string in_javascript(std::string_view field);
 val number_or_null(const std::optional<double>& value);
 val text_or_null(const std::string& text);
 
-/// {value} or {error}: the result of `body`, or the Error that it throws.
+/// Returns {value: the result of `body`}, or {error} if it throws an Error.
 val outcome(const std::string& where, const std::function<val()>& body);
 
 }  // namespace probust::wasm

@@ -39,7 +39,7 @@ std::shared_ptr<Call> start_run(const std::shared_ptr<Trainer>& trainer, const C
   });
 }
 
-// Writes the network as ONNX. This is a job so that JavaScript can request it in the same way as a training run.
+// Writes the network as ONNX. It is a job so that JavaScript can request it in the same way as a training run.
 class SaveJob final : public Job {
  public:
   explicit SaveJob(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}

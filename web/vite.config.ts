@@ -26,8 +26,8 @@ const early: Plugin = {
 };
 
 /**
- * Lists what the service worker keeps (public/sw.js): pages at once, files when the page is idle. The second engine and SQLite are
- * large and seldom used.
+ * Lists what the service worker keeps (public/sw.js): pages immediately, files when the page is idle. The second engine and
+ * SQLite are left out, because they are large and rarely used.
  */
 const offline: Plugin = {
   name: 'offline',
@@ -40,7 +40,7 @@ const offline: Plugin = {
   },
 };
 
-/** Fails if a test builds the page although ctest has built it for all tests. */
+/** Fails if a test builds the page although ctest has already built it for all tests. */
 const once: Plugin = {
   name: 'once',
   apply: 'build',
@@ -50,7 +50,7 @@ const once: Plugin = {
 };
 
 export default defineConfig({
-  // Relative, so that the built folder works anywhere on a server.
+  // The base is relative, so that the built folder works anywhere on a server.
   base: './',
   assetsInclude: ['**/*.onnx'],
   plugins: [early, offline, once],
@@ -69,7 +69,7 @@ export default defineConfig({
         teachers: 'teachers.html',
         'probust-explorer': 'src/element/define.ts',
       },
-      // Pages that embed the component name its file, so it has no hash. Its exports are its interface.
+      // Pages that embed the component refer to its file, so the name has no hash. The file's exports are its interface.
       preserveEntrySignatures: 'exports-only',
       output: { entryFileNames: ({ name }) => (name === 'probust-explorer' ? '[name].js' : 'assets/[name]-[hash].js') },
     },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The explorer as `probust/explorer`, a folder of the staged package. File names have no hashes, and the package's own modules
-// are imported, not bundled.
+// The explorer as `probust/explorer`, a folder of the staged package. File names have no hashes; the package's own modules are
+// imported rather than bundled.
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 import { staged } from './scripts/link.mjs';

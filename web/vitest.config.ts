@@ -9,6 +9,6 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 240_000,
-    expect: { poll: { timeout: 15_000 } }, // the default of a second is too short for a page on a busy machine
+    expect: { poll: { timeout: 15_000 } }, // the default of one second is too short for a page on a busy machine
   },
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One component estimates. The others show its rows, or the point that is selected in the gallery.
+// Only one component estimates. The others show its rows, or the point that is selected in the gallery.
 import { createProbust } from "/npm/probust.mjs";
 
 const element = (id) => document.getElementById(id);

@@ -13,7 +13,10 @@ interface Environment {
 const base = process.env.PROBUST_DOCS_BASE ?? '/';
 const repository = process.env.PROBUST_REPOSITORY; // such as https://github.com/NAME/probust
 
-/** Links to files become links to their pages, to downloads, or to the repository if its address is known; else only text. */
+/**
+ * Links to files become links to their pages, to downloads, or to the repository if its address is known; otherwise, only the
+ * text remains.
+ */
 export function links(md: MarkdownIt): void {
   md.core.ruler.push('repository-links', (state) => {
     const env = state.env as Environment;
@@ -46,7 +49,7 @@ export function links(md: MarkdownIt): void {
   });
 }
 
-/** Indented blocks look like those between fences, and what a program prints has no colours. */
+/** Indented blocks look like fenced blocks, and the output of programs has no colours. */
 export function blocks(md: MarkdownIt): void {
   md.core.ruler.push('indented-blocks', ({ tokens }) => {
     for (const token of tokens) {
@@ -55,7 +58,7 @@ export function blocks(md: MarkdownIt): void {
   });
 }
 
-/** Short code stays in one line, long code may break: else it would take a table's width. */
+/** Short code stays on one line; long code may break, because it would otherwise widen tables. */
 export function longCode(md: MarkdownIt): void {
   md.core.ruler.push('long-code', ({ tokens }) => {
     for (const { children } of tokens) {
@@ -64,7 +67,7 @@ export function longCode(md: MarkdownIt): void {
   });
 }
 
-/** Figures that are SVG files of docs/figures become part of the page, so that they follow its theme. */
+/** SVG files in docs/figures become part of the page, so that figures follow its theme. */
 export function figures(md: MarkdownIt): void {
   const image = md.renderer.rules.image!;
   md.renderer.rules.image = (tokens, i, options, env, self) => {

@@ -25,7 +25,7 @@ function fileOf(address) {
   return candidates.find((each) => existsSync(each) && statSync(each).isFile());
 }
 
-/** The problem of a link from `page`, or undefined. */
+/** The problem of a link on `page`; undefined if it is valid. */
 function problem(page, link) {
   if (/^(https?:|mailto:|data:)/.test(link)) return undefined;
   const [address, part] = link.split('#');

@@ -17,7 +17,7 @@ const { server, url } = await serve(site, base);
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 const problems = [];
 
-/** Opens pages one after the other. */
+/** Opens pages one after another. */
 async function open(names) {
   const context = await browser.newContext({ viewport: { width: 360, height: 800 }, serviceWorkers: 'block' });
   const page = await context.newPage();

@@ -7,7 +7,7 @@ import { docs } from './pages.mjs';
 export const width = 380;
 export const colours = ['a', 'b', 'c', 'd', 'e'];
 
-/** Colours for a file that is viewed alone; in the site, the page's theme overrides them. */
+/** Colours for a file that is viewed on its own; on the site, the page's theme overrides them. */
 const style = `<style>
 svg.figure { --ink: #1f2328; --soft: #6b7280; --line: #d5d9df; --a: #2f5d9b; --b: #b5541c; --c: #2a7f5f; --d: #7b4fa3; --e: #9a7b12; }
 @media (prefers-color-scheme: dark) {

@@ -19,7 +19,7 @@ function tableOf(page, heading, ...names) {
 
 const table = (heading, ...names) => tableOf('estimators.md', heading, ...names);
 
-/** Error relative to Monte Carlo's against cost, on a logarithmic axis. */
+/** The error relative to that of Monte Carlo against the cost, on a logarithmic axis. */
 function errorAtCost(rows, series) {
   const [left, right, top, bottom] = [44, 366, 30, 250];
   const x = (cost) => left + (Math.log(cost / 18) / Math.log(300 / 18)) * (right - left);
@@ -56,7 +56,10 @@ function dots({ title, names, series, from, to, ticks, mark, left }) {
   return svg(bottom + 26 + (keys.length ? 18 + 18 * Math.ceil(keys.length / 2) : 0), [...parts, ...legend(keys, bottom + 42)]);
 }
 
-/** A cell for each row and column, the darker the smaller its share, with the share in percent. Rows of a group follow its name. */
+/**
+ * A cell for each row and column: the smaller its share, the darker the cell. It shows the share in percent. The rows of a group
+ * follow its name.
+ */
 function heatMap({ title, rows, name, group, columns }) {
   const [left, right, top, step] = [146, 378, 92, 16];
   const cell = (right - left) / columns.length;

@@ -31,7 +31,7 @@ function commandLine() {
   write('partials/command-line.md', execFileSync(program, ['manual', '--format', 'markdown'], { encoding: 'utf8' }));
 }
 
-/** Copies pages from other folders, with the original path for their links. */
+/** Copies pages from other folders, and records their original paths, to which their links are relative. */
 function copyForeignPages() {
   for (const [source, name] of Object.entries(foreignPages)) {
     if (!existsSync(join(root, source))) continue;
@@ -66,7 +66,7 @@ function typeScript() {
   write('partials/typescript.md', links.join('\n') + '\n');
 }
 
-/** TypeDoc names the entry `probust` after its source file, index, and writes a list of entries to its page. */
+/** TypeDoc names the entry `probust` after its source file, index, and puts a list of entries on its page. */
 function nameMainEntry() {
   const folder = join(generated, 'typescript');
   rmSync(join(folder, 'index.md'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Draws the pictures of docs/noise.md from a digit of demos/digits/points.npz: node scripts/noise-figures.mjs [--check]. With
-// --check, lists those that are out of date. The noise comes from a separate generator, not from the program.
+// --check, lists the pictures that are out of date. The noise comes from a separate generator, not from the program.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
@@ -41,7 +41,7 @@ const draws = (seed, count, draw) => {
 };
 const normals = (seed, count = pixels) => draws(seed, count, (u) => Math.sqrt(-2 * Math.log(u())) * Math.cos(2 * Math.PI * u()));
 
-/** Draws with a standard deviation of 1. */
+/** Random numbers with a standard deviation of 1. */
 const shapes = {
   gaussian: normals(1),
   uniform: draws(2, pixels, (u) => Math.sqrt(3) * (2 * u() - 1)),
@@ -106,7 +106,7 @@ function scale(x, y, length) {
   return [picture(x, y, length, bar, 14), ...ticks, ...names];
 }
 
-/** One digit under four sizes of noise of three shapes, and clipped. */
+/** One digit under noise of three shapes at four scales, and clipped. */
 function sizes() {
   const scales = [0.05, 0.1, 0.2, 0.4];
   const [size, gap] = [86, 12];
@@ -129,7 +129,7 @@ function sizes() {
   return svg(y + 4, parts);
 }
 
-/** Noise that is not the same at every pixel, or not independent. */
+/** Noise that differs between pixels, or that is not independent. */
 function structures() {
   const [size, gap] = [112, 22];
   const column = (i) => i % side;
@@ -186,7 +186,7 @@ function densities() {
   return svg(bottom + 46, parts);
 }
 
-/** Probabilities of the next value, for each present value of a feature. */
+/** The probabilities of the next value, for each current value of a feature. */
 function transitions() {
   const [left, right, height] = [92, 372, 30];
   const rows = [

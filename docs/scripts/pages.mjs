@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const docs = dirname(dirname(fileURLToPath(import.meta.url)));
 export const root = dirname(docs);
 
-/** Files in other folders that are pages of the site, and the names of the pages. */
+/** Files in other folders that are pages of the site, with the names of their pages. */
 export const foreignPages = {
   'wasm/README.md': 'javascript',
   'wasm/COMPONENTS.md': 'components',

@@ -30,7 +30,7 @@ struct probust_data {
 struct probust_rows {
   std::vector<probust::Row> rows;
   std::vector<std::string> warnings;
-  std::vector<std::string> methods;  // row.method() for each row, stored because probust_row::method points to it
+  std::vector<std::string> methods;  // row.method() for each row; stored, because probust_row::method points to it
 };
 
 namespace {
@@ -41,7 +41,7 @@ using probust::ErrorCode;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMillisecondsBetweenCalls = 50;
 
-// The last error message. A fixed array, because memory may be exhausted.
+// The last error message. It is in a fixed array, because there may be no memory left to allocate.
 thread_local char last_error[2048] = "no call has failed";
 
 probust_status keep(const Error& error) {
@@ -76,7 +76,7 @@ void require_argument(const void* pointer, const char* name) {
   require(pointer != nullptr, name, "is NULL", "pass a valid pointer");
 }
 
-// Copies the caller's struct to this version's. Members that the caller's version lacks are zero.
+// Copies the caller's struct to one of this version. Members that the caller's version lacks are zero.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};

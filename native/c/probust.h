@@ -176,7 +176,7 @@ typedef struct probust_row {
   int64_t backwards;     /* backward passes used */
   const char* status;    /* "ok", or a word that docs/estimators.md explains */
   const char* method;    /* the estimator that was used, such as the one that "auto" chose */
-  const char* note;      /* a sentence for people; may be empty */
+  const char* note;      /* a sentence for the user; may be empty */
   const double* classes; /* [class_count] the probability of each class, with per_class; else NULL */
   size_t class_count;
   double p_label;     /* probability of the label, from the same passes; NaN without a label */

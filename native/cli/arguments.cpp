@@ -81,7 +81,7 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// "MODEL:SCALES@COLUMNS" with a list of scales. Without a list, there are no scales.
+// The parts of "MODEL:SCALES@COLUMNS", where SCALES is a list. If the text has no such list, `scales` is empty.
 struct ScaleList {
   std::string before, after;
   std::vector<double> scales{};
@@ -89,7 +89,7 @@ struct ScaleList {
 };
 
 ScaleList scale_list(const std::string& text) {
-  // The text of a row ends with the clipping range, whose comma does not separate scales.
+  // In rows, the text of a noise model ends with the clipping range. The comma in this range does not separate scales.
   if (without_clipping(text).size() < text.size()) return {};
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
@@ -108,13 +108,14 @@ ScaleList scale_list(const std::string& text) {
   return found;
 }
 
-// Parses a noise model with one scale or a list of scales. If possible, the noise models share one shape.
+// Parses a noise model with one scale or a list of scales. The noise models share one shape unless the number is a parameter of
+// the shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const ScaleList list = scale_list(text);
   if (list.scales.empty()) return {parse_noise(text, source)};
   std::vector<Noise> noises;
   for (const double scale : list.scales) {
-    // If the text of the shape does not depend on the scale, the number is not a scale but a parameter of the shape.
+    // If the shape prints the same text for all scales, the number is not a scale but a parameter of the shape.
     const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);
     noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(list.text(scale), source));
   }

@@ -35,7 +35,7 @@ struct DeviceArguments {
 /// The options of `train`.
 struct TrainArguments {
   std::string model = "cnn", activation = "relu", optimizer = "adam", schedule = "cosine";
-  std::string test;  ///< path of the data for the accuracy on unseen points; empty if there are none
+  std::string test;  ///< path of the test data; empty if there are none
   std::int64_t epochs = 20, batch = 64;
   double rate = 3e-3, lambda = 0, sigma = 0, decay = 0.05, momentum = 0.9;
   bool flip = false;
@@ -57,34 +57,35 @@ struct QuestionArguments {
   std::string target = "predicted";
   std::string groups;  ///< "0,1/2,3": classes that count as one
   bool per_class = false;
-  std::int64_t top = 1;                ///< the target only needs to be among this many largest logits
-  std::optional<double> tolerance;     ///< regression: outputs must change by less than this
-  std::optional<double> budget;        ///< budget of auto, in forwards per point
-  std::optional<double> total_budget;  ///< budget of auto, in forwards for all points and noise models together
-  bool independent = false;            ///< whether auto must not share draws between points
-  std::string share;                   ///< what points share: none, pooled, learned or draws; empty: see the estimators' names
-  bool calibrate = false;              ///< whether to correct estimates for the bias that the run's noisy samples show
-  bool smooth = false;                 ///< whether to smooth each sweep over its scales
+  std::int64_t top = 1;                ///< the target survives if it is among this many largest logits
+  std::optional<double> tolerance;     ///< regression: the outputs must change by less than this
+  std::optional<double> budget;        ///< budget of `auto`, in forwards per point
+  std::optional<double> total_budget;  ///< budget of `auto`, in forwards for all points and noise models together
+  bool independent = false;            ///< whether `auto` must not share draws between points
+  std::string share;       ///< what points share: none, pooled, learned or draws; if empty, the estimators' names decide
+  bool calibrate = false;  ///< whether to correct estimates for the bias that the run's noisy samples show
+  bool smooth = false;     ///< whether to smooth each sweep over its scales
   std::uint64_t seed = 0;
 };
 
 /// The options of the analyses.
 struct AnalysisArguments {
   std::string images;               ///< path of the run's data, to read images from; if empty, the files that the run read
-  std::vector<std::string> models;  ///< paths of the run's models, to find wrong versions; if empty, the files that the run read
-  std::int64_t samples = 100;       ///< number of noisy samples of an image in which to look for a wrong version; 0 for none
+  std::vector<std::string> models;  ///< paths of the run's models, for wrong versions; if empty, the files that the run read
+  std::int64_t samples = 100;       ///< number of noisy samples of an image among which to search for a wrong version; 0 for none
   std::string plot;                 ///< path of an .svg file to write; empty for none
   std::string gallery;              ///< path of an .html file of images to write; empty for none
-  std::int64_t count = 10;          ///< number of points to show
+  std::int64_t count = 10;          ///< number of points to show in a list
   double threshold = 0.9;           ///< threshold of p
   double confidence = 0.999;        ///< confidence of a certified radius
 };
 
-/// Options that several commands have; each command uses some of them. Options of a single command are declared in its file.
+/// Options that several commands have; each command uses some of them. Options of a single command are declared in the file of
+/// that command.
 struct Arguments {
   std::string model, output_name, output;
-  std::optional<double> decision_threshold;  ///< for models with one output number: class 1 above this; if empty, import decides
-  std::vector<std::int64_t> outputs;         ///< the values of the output to use as classes; empty: all
+  std::optional<double> decision_threshold;  ///< for models with one output number: class 1 is above it; if empty, import decides
+  std::vector<std::int64_t> outputs;         ///< indices of the output values to use as classes; empty: all
   std::vector<std::string> more_models;      ///< other models for the same data
   std::string run;                           ///< path of a run (.sqlite) to read
   std::vector<std::string> runs;             ///< paths of several runs to read
@@ -104,24 +105,25 @@ struct Arguments {
   bool no_check = false;  ///< whether to skip the check of data, preprocessing and labels
 };
 
-/// Parses "0.1,0.2" or "0.01..1:20", which stands for 20 values in geometric progression, rounded to six digits. Throws
-/// Error{usage} that names `option`.
+/// Parses "0.1,0.2" or "0.01..1:20", that is, 20 values in geometric progression, rounded to six digits. Throws Error{usage}
+/// that names `option`.
 std::vector<double> parse_numbers(const std::string& text, const std::string& option);
 
 /// Parses a list of numbers such as "0,1", "0..9" or "0..3,7", and keeps its order. Throws Error{usage}.
 std::vector<std::int64_t> parse_outputs(const std::string& text);
 
-/// The texts of --noise with one scale each: "rotate:5" and "rotate:10" for "rotate:5,10". Throws Error{usage}.
+/// Splits the texts of --noise into texts with one scale each: "rotate:5,10" becomes "rotate:5" and "rotate:10". Throws
+/// Error{usage}.
 std::vector<std::string> single_noises(const std::vector<std::string>& texts);
 
 /// The noise models of --sigma and --noise, in the order given, with --clip and --levels applied. Throws Error{usage} if there
-/// are none, and the errors of `source`.
+/// are none, and any error that `source` throws.
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source);
 
 /// Throws Error{usage} if the output would overwrite an input.
 void refuse_overwriting(const Arguments& arguments);
 
-/// The number of threads: the requested number, or one per core.
+/// The number of threads to use: the requested number, or one per core.
 int thread_count(const DeviceArguments& device);
 
 }  // namespace probust::cli

@@ -50,7 +50,7 @@ int report(const Error& error) {
   return static_cast<int>(error.code);
 }
 
-// The position of the command's name among the arguments: that of the first word that is not an option, or 1 if there is none.
+// The position of the command's name among the arguments: that of the first word that is not an option; 1 if there is none.
 int command_position(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (argv[i][0] != '-') return i;
@@ -58,7 +58,7 @@ int command_position(int argc, char** argv) {
   return 1;
 }
 
-// A message of CLI11 as a sentence: "--threads: '0' is not a number" becomes "--threads is '0', which is not a number".
+// Turns a message of CLI11 into a sentence: "--threads: '0' is not a number" becomes "--threads is '0', which is not a number".
 std::string as_sentence(std::string text) {
   const auto replace = [&text](std::string_view from, std::string_view to) {
     const std::size_t at = text.find(from);
@@ -108,7 +108,7 @@ int run(CommandLine& line, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, argc, argv);
   } catch (...) {
-    // If a write to stdout failed, reports that instead of the exception that it caused, which would look like a bug.
+    // If a write to stdout failed, reports that, because the exception that the failure caused would look like a bug.
     return std::ferror(stdout) != 0 ? end_output(0) : report(handled_error(""));
   }
 }
@@ -127,7 +127,7 @@ Command CommandLine::add(const std::string& name, const std::string& what, std::
   return Command(*command);
 }
 
-// The command line in a form that can be typed again.
+// The command line in a form that can be pasted into a shell.
 std::string CommandLine::typed() const {
   std::string text = "probust";
   for (std::size_t i = 1; i < words_.size(); ++i) {

@@ -15,7 +15,7 @@ class App;
 
 namespace probust::cli {
 
-/// A command that was added, and the arguments that its options set. The arguments live as long as the parser.
+/// A command that was added, and the arguments that its options set. The arguments exist as long as the parser.
 template <typename Own>
 struct Added {
   Command command;
@@ -42,7 +42,7 @@ class CommandLine {
   }
 
   CLI::App& app() { return app_; }
-  Command command(const std::string& name) const;  ///< a command that was added before
+  Command command(const std::string& name) const;  ///< a command that was added earlier
 
   /// Runs the command that the parsed words name, and returns the exit status.
   int run() const { return chosen_(); }
@@ -62,13 +62,14 @@ void describe_all(CommandLine& line);
 inline constexpr const char* kReproduce = "reproduce";
 inline constexpr const char* kAboutReproduce = "repeat the papers' experiments and check their claims, as one HTML page";
 
-/// Replaces this process by the program probust-reproduce, with these words as its arguments. Throws Error if it is missing.
+/// Replaces this process with the program probust-reproduce, with these words as its arguments. Throws Error if the program is
+/// missing.
 int start_experiments(std::vector<std::string> words);
 
 /// Parses main's arguments, runs the command, and returns the exit status. Prints errors to stderr and throws nothing.
 int run(int argc, char** argv);
 
-/// Like run(), but for the program probust-reproduce, whose arguments are those of the command `reproduce`. It runs `body`; its
+/// Like run(), but for the program probust-reproduce, whose arguments are those of the command `reproduce`. Runs `body`; the
 /// help ends with `footer`.
 int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const std::string& footer);
 

@@ -6,7 +6,7 @@
 
 namespace probust::cli {
 
-/// Whether the run uses the CPU although there is another device, such as a GPU.
+/// Whether the run uses the CPU although another device, such as a GPU, is available.
 bool leaves_device_idle(const Arguments& arguments);
 
 /// Converts device options to execution options, and prints the device's warnings.

@@ -16,7 +16,7 @@
 namespace probust::cli {
 namespace {
 
-// The indentation of continuation lines: that of the line's second column, if there is one, otherwise that of its first word.
+// The indentation of continuation lines: that of the second column if the line has one, otherwise that of its first word.
 std::size_t indentation(const std::string& line) {
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t gap = line.find("  ", begin);
@@ -35,7 +35,7 @@ std::string wrapped_line(std::string line, std::size_t width) {
   return text + line;
 }
 
-// Adds line breaks between words, so that no line is longer than `width` unless a single word is. Existing breaks are kept.
+// Adds line breaks between words so that no line is longer than `width`, unless a single word is. Keeps existing breaks.
 std::string wrapped(std::string_view text, int width) {
   std::vector<std::string> lines = split(std::string(text), '\n');
   std::string result;

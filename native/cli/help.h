@@ -11,8 +11,9 @@ class Formatter;
 
 namespace probust::cli {
 
-/// Formats help as CLI11 does, in lines that fit the terminal, whose width is $COLUMNS, what the terminal reports, or 100
-/// columns, but at least 40. Continuation lines are indented to the second column, if there is one, otherwise like the line.
+/// Formats help as CLI11 does, but in lines that fit the terminal. The width is $COLUMNS or, if that is not set, what the
+/// terminal reports, or else 100 columns; it is at least 40. Continuation lines are indented to the second column if there is
+/// one, otherwise like the first line.
 std::shared_ptr<CLI::Formatter> wrapped_help();
 
 /// A suggestion for words that are not commands or options of `app`, such as "did you mean --sigma?" or "see probust --help".

@@ -15,7 +15,7 @@ void report_accuracy(const std::string& of, std::int64_t correct, std::int64_t l
 
 void report_empty_shards(const Problem& problem, const Plan& plan, const Shard& shard) {
   if (problem.arguments.quiet || !plan.whole_blocks) return;
-  constexpr std::size_t kMost = 10;  // the largest number of shards that are named
+  constexpr std::size_t kMost = 10;  // largest number of shards to name
   std::vector<std::string> empty;
   for (std::int64_t part = 1; part <= shard.parts && empty.size() <= kMost; ++part) {
     const Span span = span_of(problem, plan, {part, shard.parts});

@@ -63,7 +63,7 @@ int run_interruptibly(StopToken& stop, const std::function<int()>& work, const s
   try {
     status = work();
   } catch (const std::exception&) {
-    if (!stop) throw;  // with `stop`, it failed because it was interrupted
+    if (!stop) throw;  // if `stop` is set, `work` failed because of the interruption
   }
   if (!stop) return status;
   say("probust: interrupted; {}\n", outcome());

@@ -68,7 +68,7 @@ std::string replaced(const std::string& text, const std::map<char, std::string>&
   return result;
 }
 
-// Escapes text for roff, in which a line that begins with a dot or an apostrophe would be a request.
+// Escapes text for roff, which treats a line that begins with a dot or an apostrophe as a request.
 std::string roff(const std::string& text) {
   std::string result;
   for (const std::string& line : split(replaced(text, {{'\\', "\\e"}, {'-', "\\-"}}), '\n'))
@@ -77,7 +77,7 @@ std::string roff(const std::string& text) {
   return result;
 }
 
-// Lines that roff must print as they are, such as footers, which have columns.
+// Lines that roff must not reflow, such as footers, which have columns.
 std::string roff_lines(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
 std::string man_page(const CLI::App& app) {

@@ -18,7 +18,7 @@ void say(fmt::format_string<T...> format, T&&... values) {
   say(std::string_view(fmt::format(format, std::forward<T>(values)...)));
 }
 
-/// The error for output that could not be written.
+/// The error to report if output could not be written.
 Error write_error();
 
 /// Flushes stdout and returns `status`. If a write to stdout has failed, reports write_error() and returns its status instead.

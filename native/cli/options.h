@@ -15,15 +15,15 @@ std::string as_flag(std::string_view field);
 // Adds groups of options that several commands share.
 void add_model(const Command& command, Arguments& arguments);
 
-/// Adds the options that determine how the model's output becomes a class. `threshold` has the names of the option for the
-/// decision threshold, without "--threshold" if the command has another option of that name.
+/// Adds the options that determine how the model's output becomes a class. `threshold` lists the names of the option for the
+/// decision threshold; it omits "--threshold" if the command has another option of that name.
 void add_decision_options(const Command& command, Arguments& arguments,
                           const std::string& threshold = "--threshold,--decision-threshold");
 void add_data(const Command& command, Arguments& arguments);  ///< DATA and the options of add_data_options
 void add_data_options(const Command& command, Arguments& arguments);
 void add_device_options(const Command& command, Arguments& arguments);
 
-/// Adds the options of commands that show images of a run: where its data and models are, and how many noisy samples to draw.
+/// Adds the options of commands that show images of a run: where the data and models are, and how many noisy samples to draw.
 void add_picture_options(const Command& command, Arguments& arguments);
 
 /// Adds the options of `reproduce` that select the experiments and their data.

@@ -15,7 +15,8 @@ struct Message {
   std::vector<std::byte> bytes;
 };
 
-/// The processes ("ranks") that one mpirun started, as seen by one of them. Only one thread at a time may use this object.
+/// The processes ("ranks") that one call of mpirun started, as seen by one of them. Only one thread at a time may use this
+/// object.
 class Cluster {
  public:
   virtual ~Cluster() = default;
@@ -23,7 +24,7 @@ class Cluster {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Sends a message to a rank. Messages of one sender arrive in order. When this returns, `bytes` may be reused.
+  /// Sends a message to a rank. Messages from one sender arrive in order. After this returns, `bytes` may be reused.
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
 
   /// Receives a message. Returns false if none has arrived.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MPI support is in a separate module, so that the program starts without MPI's libraries and runs on machines without them.
+// MPI support is in a separate module, so that the program starts without loading MPI's libraries and runs on machines without
+// them.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 namespace probust::cuda {
 namespace {
 
-constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // memory with which callers plan the results that they hold
+constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // host memory that callers assume when planning results to hold
 
 struct CudaCounts final : DeviceBuffer {
   Array<std::uint32_t> counters;  // [points][classes]
@@ -28,8 +28,7 @@ struct CudaSums final : DeviceBuffer {
   std::int64_t points = 0, rows = 0;
 };
 
-// The gradients that were computed last, [seeds * examples][elements]: those of `seeds` seeds, beginning with seed `first`, of
-// `rows` seeds in total.
+// The gradients computed last, [seeds * examples][elements]: those of `seeds` of the `rows` seeds, beginning with seed `first`.
 struct GradientGroup {
   float* gradients = nullptr;
   std::int64_t first = 0, seeds = 0, examples = 0, rows = 0;
@@ -60,7 +59,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
               .classifier = &graph_,
               .forward_batch = batches_->forward_batch(),
               .options = options_};
-    facts_.options.memory = std::min(options_.memory, kHostBytes);  // callers plan with this, as the memory of the host
+    facts_.options.memory = std::min(options_.memory, kHostBytes);  // callers regard this as the memory of the host
   }
 
   const DeviceFacts& facts() const override { return facts_; }
@@ -254,7 +253,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     for (const GradientForm form : {GradientForm::raw, GradientForm::whitened}) make_room(worker, form, sums.points, sums.rows);
     average(device_, sums.sums.data(), samples, size, kept_as(GradientForm::raw).data());
     device_.copy(kept_as(GradientForm::whitened).data(), kept_as(GradientForm::raw).data(), size * kFloatBytes);
-    std::vector<std::int64_t> index;  // the position of the point of each row, as if every row were a separate example
+    std::vector<std::int64_t> index;  // the position of each row's point, as if every row were a separate example
     for (const std::int64_t one : placed.points.index) index.insert(index.end(), static_cast<std::size_t>(sums.rows), one);
     const std::vector<std::uint32_t> keys(index.begin(), index.end());
     const Array<std::uint32_t> rows(device_, keys);
@@ -267,7 +266,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     gram(device_, kept_as(form).data(), kept_examples_, n, elements_, on_device);
     std::vector<double> all(static_cast<std::size_t>(kept_examples_ * n * n));
     device_.download(all.data(), on_device,
-                     static_cast<std::int64_t>(all.size()) * kDoubleBytes);  // a single one, because it waits
+                     static_cast<std::int64_t>(all.size()) * kDoubleBytes);  // a single download, because each waits
     std::vector<Eigen::MatrixXd> result;
     for (std::int64_t b = 0; b < kept_examples_; ++b)
       result.emplace_back(Eigen::Map<Eigen::MatrixXd>(all.data() + b * n * n, n, n));
@@ -338,8 +337,8 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     warn_(text.str());
   }
 
-  // The float32 logits of the points in the first lanes. Empty if there is too little memory: a run must not end because its
-  // error cannot be reported.
+  // The float32 logits of the points in the first lanes. Empty if there is too little memory: a run must not fail only because
+  // its error cannot be reported.
   std::vector<float> exact_logits(std::int64_t most_lanes) {
     try {
       return batches_->exact_logits(input().data(), most_lanes);
@@ -398,7 +397,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     CudaBatchDevice& of_;
   };
 
-  // Noisy samples that were drawn in advance, into the buffer that the current run does not use.
+  // Noisy samples that were drawn in advance, in the buffer that the current run does not use.
   struct Ahead {
     SampleRange range;
     Event drawn;
@@ -425,7 +424,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
   std::optional<Ahead> ahead_;
   std::int64_t kept_examples_ = 0, kept_rows_ = 0;
   GradientGroup group_;
-  std::vector<std::int64_t> index_;  // positions in the data of the points of a sweep
+  std::vector<std::int64_t> index_;  // the positions, in the data, of a sweep's points
   DeviceLogits on_device_;
   std::vector<float> host_logits_, host_variances_;
 };

@@ -15,7 +15,7 @@ namespace probust::cuda {
 /// The device memory for runs, reused from call to call. Each buffer is as large as the largest run so far required.
 struct Buffers {
   static constexpr std::int64_t kInputs = 2;
-  std::array<Array<float>, kInputs> inputs;  ///< noisy samples of the current run and of the next one, which are drawn meanwhile
+  std::array<Array<float>, kInputs> inputs;  ///< noisy samples of the current run, and of the next one, drawn in the meantime
   Array<float> arena, variances, cotangents, repeated_logits, repeated_gradients;
   std::array<Array<float>, 2> kept;  ///< by GradientForm, [examples][rows][elements]
   Array<double> products;
@@ -28,8 +28,8 @@ struct Buffers {
 /// The programs of a classifier on a device, with batches that fit into its memory. All functions throw Error.
 class Batches {
  public:
-  /// Compiles the classifier. `options.memory` is the memory of the device. Throws Error{resources} if a single example does
-  /// not fit.
+  /// Compiles the classifier. `options.memory` limits the memory of the device. Throws Error{resources} if a single example
+  /// does not fit.
   Batches(Device& device, const Graph& classifier, const ExecutorOptions& options, Warn warn);
 
   const DeviceProgram& forward() const { return *forward_; }
@@ -41,9 +41,9 @@ class Batches {
   const DeviceProgram& moments() const { return *moments_; }
   const DeviceProgram& gradient(LinearizeAt at) const { return at == LinearizeAt::input ? *gradient_ : *smoothed_; }
 
-  /// The float32 logits [lanes][classes], whatever the device's precision, of the first few of `points` [lanes][elements]: of
-  /// at most most_lanes, and at most as many as fit into the memory of forwards, which may be none. They are computed by a
-  /// program that is released afterwards.
+  /// The float32 logits [lanes][classes] of the first few of `points` [lanes][elements], whatever the device's precision. There
+  /// are at most most_lanes lanes, and only as many as fit into the memory of forwards; there may be none. They are computed by
+  /// a program that is released afterwards.
   std::vector<float> exact_logits(const float* points, std::int64_t most_lanes);
 
   Buffers buffers;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Measures the CUDA backend on the largest problem of Han et al.: ResNet-18 on 3 x 32 x 32 images (with random weights, which
-// cost the same time as trained ones). For comparison, it also prints the highest rates that the device reaches in the same
-// run: those of cuBLAS's product of large matrices and of copies of device memory. Lower precisions come first because they
-// take the least time. With --tiny, all sizes are minimal, to test that the program runs.
+// take as long as trained ones). For comparison, it also prints the highest rates that the device reaches in the same run:
+// those of cuBLAS's product of large matrices and of copies of device memory. Lower precisions come first, because they take
+// the least time. With --tiny, all sizes are minimal, to test that the program runs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,8 +32,8 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The time of the shortest of two repetitions, or of four if they are short. The first repetition plans the work, and the
-// second may record it.
+// The time of the fastest of two repetitions, or of four if they are short. The first repetition plans the work, and the second
+// may record it.
 double best_seconds(const std::function<void()>& work) {
   constexpr double kShort = 2;
   double best = seconds(work);

@@ -8,8 +8,8 @@
 
 #include "probust/base/error.h"
 
-// How the devices of a machine share a call. The call is divided into chunks, and each device takes one chunk after the other,
-// so a slow device computes fewer chunks. The division into chunks depends on the call and on the batch sizes of the devices,
+// How the devices of a machine share a call. The call is divided into chunks, and each device takes one chunk after another, so
+// a slow device computes fewer chunks. The division into chunks depends on the call and on the batch sizes of the devices,
 // never on time.
 namespace probust::cuda {
 

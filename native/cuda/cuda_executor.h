@@ -18,9 +18,9 @@ struct CudaOptions {
   Progress* progress = nullptr;  ///< counts progress and receives stop requests; if null, the executor has its own
 };
 
-/// Compiles a classifier for an NVIDIA GPU. In `options`, `memory` is the memory of the device, of which at most 80% of the
-/// free memory is used, and `threads` are for the algebra on the host. Returns Error{resources} if there is no such device or a
-/// single example does not fit.
+/// Compiles a classifier for an NVIDIA GPU. In `options`, `memory` limits the memory of the device (at most 80% of its free
+/// memory is used in any case), and `threads` is the number of threads for the algebra on the host. Returns Error{resources} if
+/// there is no such device or a single example does not fit.
 Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda);
 

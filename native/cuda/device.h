@@ -45,16 +45,16 @@ struct Product {
 };
 
 /// y = activation(x * filter + bias + residual) for channels-last images x [H, W, C] and a filter [O, kh, kw, C / groups], or
-/// the transpose of the convolution. Two spatial axes, with the same padding on both sides.
+/// the transpose of the convolution. There are two spatial axes, with the same padding on both sides.
 struct Convolution {
   Window window;
   std::int64_t in_channels = 0,
-               out_channels = 0;  ///< those of the convolution; its transpose reads out_channels and writes in_channels
+               out_channels = 0;  ///< channels of the convolution; its transpose reads out_channels and writes in_channels
   bool transposed = false;
   Type type = Type::float32;  ///< type of images and filter: image_type of the device's precision
   const void* filter = nullptr;
-  const float* bias = nullptr;  ///< [O], null for none; a transpose has none
-  bool has_residual = false;    ///< whether another value of the result's size is added; never for a transpose
+  const float* bias = nullptr;  ///< [O]; null if there is none, as for a transpose
+  bool has_residual = false;    ///< whether another value of the result's size is added; false for a transpose
   Activation activation = Activation::none;
 
   bool has_epilogue() const { return bias != nullptr || has_residual || activation != Activation::none; }
@@ -80,7 +80,7 @@ inline Convolution without_epilogue(Convolution convolution) {
 struct Mark;
 using Event = std::shared_ptr<const Mark>;
 
-/// Work that a device has recorded, with the addresses at that time.
+/// Work that a device has recorded, with the addresses that it used.
 struct Recording;
 
 /// The result of Device::record: the recording or, if there is none, the reason.
@@ -95,7 +95,7 @@ struct DeviceCount {
   std::string reason;
 };
 
-/// The Error that allocations throw if memory is too small, and a test for it.
+/// The Error that allocations throw if there is too little memory, and a test for it.
 inline Error out_of_memory(const std::string& what) {
   return {ErrorCode::resources, option("memory"), what, "use less of the device's memory"};
 }
@@ -127,7 +127,7 @@ class Device {
 
   std::string name() const;
   std::int64_t free_bytes() const;
-  /// A number of floating-point operations that takes the device much longer than starting the kernels of a network.
+  /// A number of floating-point operations that takes the device much longer than launching the kernels of a network.
   double busy_flops() const;
 
   /// Throws Error{resources} if there is not enough memory.
@@ -152,7 +152,7 @@ class Device {
   void await(const Event& event);
 
   void multiply(const Product& product);
-  /// The reason why `convolve` does not support a convolution; empty if it does. Other convolutions need a kernel of our own.
+  /// The reason why `convolve` does not support a convolution, which then needs a kernel of our own; empty if it does.
   std::string refusal(const Convolution& convolution) const;
   /// The reason why `convolve` computes the epilogue of a convolution in a kernel of our own; empty if it fuses the epilogue,
   /// or if fusion is impossible in the current precision.
@@ -162,8 +162,8 @@ class Device {
   void convolve(const Convolution& convolution, std::int64_t images, const void* x, const void* residual, void* y);
 
   /// Records the work that `work` submits instead of doing it; returns no recording if the device cannot record it. The same
-  /// work must have been done directly just before, so that everything it needs is allocated. It must use only the main stream,
-  /// and must not allocate, wait, or copy from or to host memory.
+  /// work must have been done directly just before, so that everything it needs is already allocated. It must use only the main
+  /// stream, and must not allocate, wait, or copy from or to host memory.
   Recorded record(const std::function<void()>& work);
   void replay(const Recording& recording);
   /// The seconds that `work` takes on the main stream, without the time before it starts. Must not be called while recording.
@@ -172,7 +172,7 @@ class Device {
   std::string algorithm() const;
   /// The number of kernels (launch.h) started so far.
   std::int64_t launches() const;
-  /// A number that changes whenever state on which recordings depend changes (precision, workspaces). Recordings of an earlier
+  /// A number that changes whenever state on which recordings depend (precision, workspaces) changes. Recordings of an earlier
   /// epoch must not be replayed.
   std::uint64_t epoch() const;
 

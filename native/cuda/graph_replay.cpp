@@ -12,7 +12,7 @@ void GraphReplay::run(Device& device, Key key, const std::function<void()>& work
   epoch_ = device.epoch();
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.key == key; });
   if (found == entries_.end()) {
-    work();  // before the entry is added, because it may throw
+    work();  // called before the entry is added, because it may throw
     if (entries_.size() == kMost) entries_.pop_back();
     entries_.insert(entries_.begin(), {std::move(key), nullptr});
     return;

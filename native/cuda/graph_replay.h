@@ -15,7 +15,7 @@ namespace probust::cuda {
 /// A function that is called with a message if something runs slower than necessary.
 using Warn = std::function<void(const std::string&)>;
 
-/// GraphReplay work that repeats with the same addresses, which avoids launching every kernel separately: the first time, the
+/// Replays work that repeats with the same addresses, so that its kernels need not be launched separately. The first time, the
 /// work is done directly; the second time, it is recorded; from then on, it is replayed. If the device cannot record it, `warn`
 /// is called, and all work is done directly from then on.
 class GraphReplay {

@@ -10,9 +10,9 @@
 #include "probust/noise/noise.h"
 #include "probust/ops/grid_axis.h"
 
-// All kernels of our own, as functions. A value is stored as [lanes][elements]. `own` is the number of lanes of an operand, of
-// which lane l of a result reads lane l % own: a constant has one lane, and the lanes of examples repeat for every seed. Tables
-// contain offsets of elements.
+// All kernels of our own, as functions. A value is stored as [lanes][elements]. `own` is an operand's number of lanes: lane l
+// of a result reads lane l % own of the operand. A constant therefore has one lane, and the lanes of examples repeat for every
+// seed. Tables contain offsets of elements.
 namespace probust::cuda {
 
 struct Operand {
@@ -63,7 +63,7 @@ void sum_rows(Device& device, Operand from, const std::int32_t* begin, const std
 /// A chain of element-wise operators: the result of the first step is an operand of the second, and so on.
 struct Chain {
   static constexpr int kSteps = 12, kOperands = 8;
-  static constexpr std::int8_t kSoFar = -1;  ///< stands for the result of the previous steps as an operand
+  static constexpr std::int8_t kSoFar = -1;  ///< the operand that is the result of the previous steps
 
   struct Read {
     Operand from;
@@ -81,8 +81,8 @@ struct Chain {
   int operand_count = 0, step_count = 0;
 };
 void run(Device& device, const Chain& chain, Output to);
-/// Whether `run` can process four elements at a time. It can if the chain is a sum of full-size operands and channel biases,
-/// optionally rectified, and optionally multiplied by the mask of a rectifier.
+/// Whether `run` can process four elements at a time. This is possible if the chain is a sum of full-size operands and channel
+/// biases, optionally rectified, and optionally multiplied by the mask of a rectifier.
 bool runs_in_fours(const Chain& chain, const Output& to);
 /// Applies the bias and activation of a product to its result, if the library cannot.
 void finish(Device& device, const Product& product);
@@ -91,8 +91,8 @@ void finish(Device& device, const Convolution& convolution, std::int64_t images,
 
 // ---- pool.cu
 
-/// which[q] = the offset of the largest of the cells cells[begin[q]] .. cells[begin[q + 1] - 1], the first if there are several
-/// (NaN counts as largest); -1 if there are no cells.
+/// which[q] = the offset of the largest of the cells cells[begin[q]] .. cells[begin[q + 1] - 1], the first of them if there are
+/// several (NaN counts as largest); -1 if there are no cells.
 void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
             std::int64_t windows);
 /// to[q] = values[which[q]], or `none` if which[q] is -1. `which` has `own` lanes.
@@ -104,7 +104,7 @@ void put_chosen(Device& device, Operand from, const std::int32_t* which, std::in
 // ---- grid.cu: sampling of images [N, C, rows, columns] at positions [N, 2, ..]
 struct Grid {
   GridAxis rows, columns;
-  std::int64_t images = 1, channels = 1, pixels = 0, positions = 0;  ///< numbers; `pixels` is that of one channel of an image
+  std::int64_t images = 1, channels = 1, pixels = 0, positions = 0;  ///< counts; `pixels` is that of one channel of an image
 };
 void grid_sample(Device& device, const Grid& grid, Operand image, Operand at, Output to);
 void grid_sample_transpose(Device& device, const Grid& grid, Operand values, Operand at, Output to);
@@ -179,8 +179,8 @@ void scale_by_deviation(Device& device, const ElementNoise& noise, const float* 
 
 // ---- statistics.cu
 
-/// counts[point][class] += the number of the point's lanes in logits [lanes][classes] whose largest logit is that of the class.
-/// In a tie, the lowest class wins; a lane with a NaN counts for no class.
+/// counts[point][class] += the number of the point's lanes in logits [lanes][classes] with the largest logit at the class. In a
+/// tie, the lowest class wins; a lane with a NaN counts for no class.
 void count_winners(Device& device, const float* logits, std::int64_t classes, const DeviceRange& range, std::uint32_t* counts);
 /// Writes the cotangents of margins, [seeds * examples][classes]: +1 at the target, -1 at the rival. `rivals` is
 /// [examples][all_seeds], of which `seeds` rivals are used, beginning with rival `first`.
@@ -207,16 +207,16 @@ void average(Device& device, const double* sums, std::int64_t count, std::int64_
 
 // ---- normal.cu: normal probabilities of problems with the same number of variables
 struct NormalProblems {
-  static constexpr double kSmallest = 0.01;  ///< below this conditional variance of a variable, a problem is nearly singular
+  static constexpr double kSmallest = 0.01;  ///< a problem is nearly singular if a variable's conditional variance is below this
   std::int64_t count = 0, size = 0;
   const double* limits = nullptr;                ///< [count][size]
   const double* correlations = nullptr;          ///< [count][size][size]
   double *residual = nullptr, *slack = nullptr;  ///< [count][size] conditional variances and limits of variables not yet placed
   double *root = nullptr, *mean = nullptr;       ///< [count] conditional deviation and mean of the variable placed last
-  double* least = nullptr;                       ///< [count] the smallest conditional variance of a variable
+  double* least = nullptr;                       ///< [count] the smallest conditional variance of any variable
   double* factor = nullptr;                      ///< [count][column][size]
   std::int32_t* order = nullptr;                 ///< [count][size]
-  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size] and [count][size] factor and limits, in `order`
+  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size] factor and [count][size] limits, both in `order`
 };
 /// Orders the variables of every problem, the most restrictive first. If a problem's `least` is below kSmallest, its rows are
 /// invalid.

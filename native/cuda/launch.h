@@ -6,7 +6,7 @@
 #include "cuda/device.h"
 #include "probust/base/host_device.h"
 
-// A kernel is a plain function object, whose call operator is marked PROBUST_HOST_DEVICE. It is called once for every number
+// A kernel is a plain function object whose call operator is marked PROBUST_HOST_DEVICE. It is called once for every number
 // below `count`, in any order. No call may write to memory that another call reads or writes. nvcc compiles kernels for the
 // GPU; the emulated device calls them in a loop.
 namespace probust::cuda {
@@ -33,7 +33,7 @@ __global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t element
   }
 }
 
-// Converts one index to a lane and an element. Used if lanes have too few elements for the threads of a block.
+// Converts one index to a lane and an element. Used if a lane has too few elements for the threads of a block.
 template <class F>
 struct Flat {
   std::uint32_t elements;

@@ -70,7 +70,7 @@ struct StepKind {
   std::string name;
   By by = By::kernel;
   double flops = 0;        ///< operations of products and convolutions, for each lane of the result
-  std::int64_t bytes = 0;  ///< size of the constants that it reads and that have no storage
+  std::int64_t bytes = 0;  ///< size of the constants that the step reads and that have no storage
 };
 
 struct Step {
@@ -86,8 +86,8 @@ struct Lowered {
   std::vector<Step> steps;
   std::vector<int> outputs;  ///< the storages of the graph's outputs; their elements are in plain order
   std::vector<std::string> on_the_host;
-  std::map<std::string, std::vector<std::string>> slow;     ///< nodes with slow kernels, by the reason
-  std::map<std::string, std::vector<std::string>> unfused;  ///< nodes whose epilogues the library cannot fuse, by the reason
+  std::map<std::string, std::vector<std::string>> slow;             ///< nodes with slow kernels, by reason
+  std::map<std::string, std::vector<std::string>> unfused;          ///< nodes whose epilogues the library cannot fuse, by reason
   std::map<std::vector<std::int32_t>, Array<std::int32_t>> tables;  ///< offsets that kernels read
   std::vector<Array<float>> constants;
   std::vector<Array<Bf16>> narrow_constants;
@@ -115,7 +115,7 @@ struct Epilogue {
 /// Which element-wise operators are fused, and how.
 struct Chains {
   std::vector<ValueId> absorbed_by;  ///< [nodes] the operator whose chain includes this one; kNoValue if there is none
-  std::vector<bool> masks;           ///< [nodes] whether the operator is a step that its readers compute from its operand
+  std::vector<bool> masks;  ///< [nodes] whether the operator is a step that its readers compute themselves, from its operand
 };
 
 /// Lowers a graph node by node. It is passed to the lowering functions below.
@@ -144,10 +144,10 @@ class DeviceLowering {
   /// Adds a step that writes something other than a value of the graph, and returns its storage.
   int emit_extra(Extent extent, std::int64_t elements, Type type, std::vector<int> reads, std::function<void(const Call&)> run,
                  StepKind kind);
-  /// Gives the value an existing storage, that of another value.
+  /// Lets the value share the storage of another value.
   void alias(ValueId id, int storage, Form form) { placed_[id] = {storage, form}; }
 
-  /// A table of offsets on the device. Null if they are 0, 1, 2, ..., identity - 1, because no table is needed then.
+  /// A table of offsets on the device. Null if the offsets are 0, 1, 2, ..., identity - 1, because no table is then needed.
   const std::int32_t* table(const std::vector<std::int64_t>& offsets, std::int64_t identity = -1);
   const float* constant(std::span<const float> values);
   /// Values on the device, stored as this type.
@@ -157,15 +157,14 @@ class DeviceLowering {
   static std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
                                            const Shape& to, Order to_order);
 
-  /// The `Storage` entries that are created only once per key, such as the one for the positions of the maxima in pooling
-  /// windows.
+  /// Storages that are created only once per key, such as the one for the positions of the maxima in pooling windows.
   std::map<std::vector<std::int64_t>, int> made_once;
   /// The convolutions that the library cannot compute, with the reasons.
   std::map<ValueId, std::string> refused;
   /// The epilogues of products and convolutions.
   std::map<ValueId, Epilogue> epilogues;
   Chains chains;
-  /// The chains of operators that other chains absorb; these operators emit nothing themselves.
+  /// Chains of operators that other chains absorb; these operators emit no steps themselves.
   std::map<ValueId, ChainPlan> pending;
 
   void note_on_the_host(Op op);
@@ -183,7 +182,7 @@ class DeviceLowering {
 
   std::vector<ValueId> done_by_;  // by operator: the product whose epilogue includes it; kNoValue if there is none
   std::vector<Placed> placed_;
-  std::map<std::tuple<int, Form, Shape>, int> moved_;  // copies of a storage in a different form; reshaped values share them
+  std::map<std::tuple<int, Form, Shape>, int> moved_;  // copies of a storage in a different form; a reshaped value shares them
   Lowered lowered_;
 };
 
@@ -191,7 +190,7 @@ class DeviceLowering {
 using Lower = void (*)(DeviceLowering&, ValueId);
 Lower lower_function(Op op);
 
-// Each of these functions is defined in the file for its family of operators in lower/, which is named as in ops/.
+// Each of these functions is defined in lower/, in the file for its family of operators, which has the same name as in ops/.
 void lower_matmul(DeviceLowering&, ValueId);
 void lower_conv(DeviceLowering&, ValueId);
 void lower_pool(DeviceLowering&, ValueId);
@@ -201,14 +200,14 @@ void lower_concat(DeviceLowering&, ValueId);
 void lower_sum(DeviceLowering&, ValueId);
 void lower_grid_sample(DeviceLowering&, ValueId);
 void lower_lines(DeviceLowering&, ValueId);
-/// Lowers an operator that has no kernel: evaluates its reference implementation on the host.
+/// Lowers an operator that has no kernel: its reference implementation is evaluated on the host.
 void lower_on_the_host(DeviceLowering&, ValueId);
 
 /// The convolutions that the library cannot compute, with the reasons. The reason is empty for a convolution without elements.
 std::map<ValueId, std::string> refused_convolutions(const Device& device, const Graph& graph);
 /// The products and convolutions that have an epilogue. Convolutions in `refused` have none.
 std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph, const std::map<ValueId, std::string>& refused);
-/// The chains of element-wise operators outside of epilogues.
+/// The chains of element-wise operators outside epilogues.
 Chains plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues);
 
 }  // namespace probust::cuda

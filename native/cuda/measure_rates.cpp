@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kCalls = 5, kRepeats = 3;
 
-// Seconds per call: the least over a few repetitions of several calls each, after a first call, which plans the work.
+// Seconds per call: the minimum over a few repetitions of several calls each, after a first call, which plans the work.
 double seconds_of(Device& device, const std::function<void()>& call) {
   call();
   device.wait();

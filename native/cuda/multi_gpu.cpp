@@ -23,7 +23,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     const auto size = [](const auto& part) { return std::pair(part->options().memory, part->forward_batch().examples); };
     largest_ =
         std::max_element(parts_.begin(), parts_.end(), [&](const auto& a, const auto& b) { return size(a) < size(b); })->get();
-    facts_ = largest_->facts();  // options().memory is that of the host
+    facts_ = largest_->facts();  // options().memory is the memory of the host
     facts_.name = "cuda:all";
   }
 
@@ -48,7 +48,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return largest_->profile(points, gradients);
   }
 
-  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // composable_executor.h
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // see composable_executor.h
 
   void release() override {
     for (const auto& part : parts_) part->release();
@@ -77,7 +77,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return all;
   }
 
-  // Runs on one device: results are needed in the order of the points, so several devices have no advantage.
+  // Runs on one device: results are needed in the order of the points, so using several devices has no advantage.
   std::monostate divide(const JacobianAt& asked) { return largest_->jacobian(asked.x, asked.take).value(); }
 
   std::vector<Linearization> divide(const LinearizeAtPoint& asked) {
@@ -151,11 +151,12 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return by_points<Projection>(asked.points, rows + asked.count - asked.known, call);
   }
 
-  // Creates an executor for each device. Devices with too little memory for the model are left out, unless all have too little.
+  // Creates an executor for each device. Devices with too little memory for the model are omitted, unless all devices have too
+  // little.
   void make_parts(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) {
     cuda.progress = &progress;
     std::map<int, Error> left_out;
-    for (int ordinal = 0; ordinal < std::max(1, count_devices().count); ++ordinal) {  // without devices, 0 gives the error
+    for (int ordinal = 0; ordinal < std::max(1, count_devices().count); ++ordinal) {  // no devices: 0 throws the error
       cuda.ordinal = ordinal;
       auto part = make_cuda_executor(classifier, options, cuda);
       if (!part && !is_out_of_memory(part.error())) throw Error(part.error());
@@ -164,7 +165,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         continue;
       }
       parts_.push_back(std::move(part).value());
-      cuda.warn = [](const std::string&) {};  // the other devices would give the same warnings
+      cuda.warn = [](const std::string&) {};  // the other devices would repeat the same warnings
     }
     if (parts_.empty()) throw Error(left_out.begin()->second);
     for (const auto& [ordinal, error] : left_out) warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.sentence());

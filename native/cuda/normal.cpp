@@ -77,14 +77,14 @@ class LatticeBatch {
     return (size + 2) * points * normal::kShifts * kDouble;
   }
 
-  // For each problem: the smallest conditional variance of a variable given those before it.
+  // For each problem: the smallest conditional variance of any variable, given those before it.
   std::vector<double> least() const {
     std::vector<double> values(static_cast<std::size_t>(all_.count));
     device_.download(values.data(), least_.data(), all_.count * kDouble);
     return values;
   }
 
-  // Evaluates the next level of the lattice for some of the problems, with as many at once as fit into `bytes`.
+  // Evaluates the next level of the lattice for some of the problems, at once for as many as fit into `bytes`.
   void refine(std::span<const std::int64_t> problems, std::span<LatticeMean> means, std::int64_t bytes) {
     const LatticeMean::Level level = means[problems[0]].next_level();
     const std::int64_t step = std::max<std::int64_t>(1, bytes / bytes_of_points(all_.size, level.points));
@@ -142,7 +142,7 @@ double target(const Probability& probability, const normal::Options& options) {
   return std::min(options.abs, options.rel_q * probability.p_fail);
 }
 
-// Solves the problems for which the lattice is accurate enough. The answers of the others stay empty.
+// Solves the problems for which the lattice is accurate enough. The answers to the others stay empty.
 void solve(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size,
            std::int64_t bytes, const normal::Options& options, std::span<std::optional<Probability>> answers) {
   LatticeBatch batch(device, problems, which, size);
@@ -196,7 +196,7 @@ std::vector<Probability> normal_probabilities(Device& device, std::span<const Pr
         solve(device, problems, some, size, bytes / 2, options, found);
       } catch (const Error& error) {
         if (!is_out_of_memory(error)) throw;
-        break;  // another process uses the memory; the answers found so far are kept
+        break;  // another process is using the memory; the answers found so far are kept
       }
     }
   }

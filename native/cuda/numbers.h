@@ -27,7 +27,7 @@ PROBUST_HOST_DEVICE inline Bf16 narrowed(float x) {
   return {static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16)};
 }
 
-/// Read access to numbers of a type.
+/// Read access to numbers of either type.
 struct Numbers {
   const void* data = nullptr;
   Type type = Type::float32;
@@ -37,7 +37,7 @@ struct Numbers {
   }
 };
 
-/// Write access to numbers of a type.
+/// Write access to numbers of either type.
 struct MutableNumbers {
   void* data = nullptr;
   Type type = Type::float32;

@@ -34,7 +34,7 @@ DeviceProgram::DeviceProgram(Device& device, const Graph& graph, Warn warn)
   plan();
 }
 
-// Assigns a slot to each storage that a step writes. The slot is free for others after the last read of the storage.
+// Assigns a slot to each storage that a step writes. After the last read of the storage, the slot is free for other storages.
 void DeviceProgram::plan() {
   const auto steps = static_cast<int>(lowered_.steps.size());
   std::vector<int> last(lowered_.storages.size(), -1);
@@ -110,7 +110,7 @@ std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::sp
     device_.fence(arena.data(), zones);
     for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
   };
-  if (tracing() && ++traced_runs_[{batch.examples, batch.seeds}] == 2) {  // not the first run, which plans
+  if (tracing() && ++traced_runs_[{batch.examples, batch.seeds}] == 2) {  // not during the first run, which plans
     device_.fence(arena.data(), zones);
     trace(batch, addresses);
   } else if (on_the_host().empty()) {

@@ -11,7 +11,7 @@
 namespace probust::cuda {
 
 /// A graph compiled for a device: a sequence of kernel calls, with values in slots of one arena. A slot is reused after its
-/// value was read for the last time.
+/// value has been read for the last time.
 class DeviceProgram {
  public:
   /// Throws Error{unsupported} if the device does not support an operator, and Error{resources} if constants do not fit into
@@ -19,7 +19,7 @@ class DeviceProgram {
   DeviceProgram(
       Device& device, const Graph& graph, Warn warn = [](const std::string&) {});
 
-  /// The bytes of device memory that a run of this size needs, without its inputs.
+  /// The bytes of device memory that a run of this size needs, in addition to its inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;
 
   /// A value of a run: [lanes][elements], elements in row-major order. Valid until the next run with the same arena.
@@ -37,9 +37,9 @@ class DeviceProgram {
   /// The bytes of memory that a step reads and writes.
   std::int64_t traffic(const Step& step, const Batch& batch) const;
 
-  /// Nodes with slow kernels of our own, by the reason.
+  /// Nodes with slow kernels of our own, by reason.
   const std::map<std::string, std::vector<std::string>>& slow() const { return lowered_.slow; }
-  /// Convolutions that the library computes without their epilogues, by the reason.
+  /// Convolutions that the library computes without their epilogues, by reason.
   const std::map<std::string, std::vector<std::string>>& unfused() const { return lowered_.unfused; }
   /// Operators without a kernel, which run on the host.
   const std::vector<std::string>& on_the_host() const { return lowered_.on_the_host; }

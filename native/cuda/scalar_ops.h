@@ -10,7 +10,8 @@
 namespace probust::cuda {
 
 /// A normal variable with mean a and variance b, and the smaller of its tails beyond 0. The tail is approximation 26.2.17 of
-/// Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), a multiple of the density with an error of at most 1e-7.
+/// Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), which multiplies the density, with an error of at most
+/// 1e-7.
 struct NormalVariable {
   float a, b, s, t, density, tail;  ///< s = sqrt(b), t = |a| / s; density and upper tail of the standard normal at t
 
@@ -34,7 +35,7 @@ struct NormalVariable {
   PROBUST_HOST_DEVICE float density_at_zero() const { return b > 1e-30F ? density / s : 0.0F; }
 };
 
-/// The value of an operator with one, two or three operands: a, b and c. Returns a for an operator that is not element-wise.
+/// The value of an operator with one, two or three operands: a, b and c. Returns `a` for an operator that is not element-wise.
 PROBUST_HOST_DEVICE inline float apply(Op op, float a, float b, float c, float parameter = 0) {
   switch (op) {
     case Op::select:

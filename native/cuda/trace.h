@@ -18,7 +18,7 @@ inline bool tracing() {
   return set != nullptr && std::strcmp(set, "0") != 0;
 }
 
-/// The measurements of a step. Steps are measured separately, so the sum of their times is longer than a recorded run.
+/// The measurements of a step. Steps are measured separately, so the sum of their times exceeds that of a recorded run.
 struct MeasuredStep {
   StepKind kind;
   double seconds = 0, flops = 0;

@@ -9,7 +9,7 @@
 namespace probust::datasets {
 namespace {
 
-// A number in the format binary16 of IEEE 754.
+// A number in the binary16 format of IEEE 754.
 struct Half {
   std::uint16_t bits;
 };
@@ -125,7 +125,7 @@ LoadedRows load_rows(const Array& array, std::int64_t begin, std::int64_t count)
   shape[0] = count;
   if (element_count(shape) == 0) return {shape, array.strides, {}};
   if (!array.stored.in_memory() && !rows_are_separate(array)) return gather_rows(array, begin, std::move(shape));
-  std::int64_t bytes = array.type.bytes;  // from the first value to the end of the last one
+  std::int64_t bytes = array.type.bytes;  // from the first value to the end of the last value
   for (std::size_t axis = 0; axis < shape.size(); ++axis) bytes += (shape[axis] - 1) * array.strides[axis];
   const auto at = static_cast<std::uint64_t>(begin * array.strides[0]);
   return {std::move(shape), array.strides, array.stored.read(at, static_cast<std::uint64_t>(bytes))};
@@ -142,7 +142,7 @@ void for_each_part(const Array& array, Visit&& visit) {
   for (std::int64_t first = 0; first < n; first += step) visit(load_rows(array, first, std::min(step, n - first)));
 }
 
-// A stored number as an integer; empty if it is not one.
+// A stored number as an integer; empty if it is not whole.
 template <class T>
 std::optional<std::int64_t> whole(T value) {
   if constexpr (std::is_integral_v<T>) {
@@ -159,7 +159,7 @@ std::optional<std::int64_t> whole(T value) {
 
 std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const std::string& path) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-  // Even if one extent is zero, the others must be valid, because strides are computed from them.
+  // Even if one extent is zero, the others must be valid, because the strides depend on them.
   std::int64_t count = element_bytes, product = element_bytes;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && product > kLimit / extent)) {

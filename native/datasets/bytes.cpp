@@ -42,7 +42,7 @@ bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_s
 
 }  // namespace
 
-// A regular file. Every read checks that it has not changed since it was opened.
+// A regular file. Every read checks that the file has not changed since it was opened.
 class DataFile {
  public:
   explicit DataFile(const std::string& path) : path_(path), file_(path) {

@@ -46,7 +46,8 @@ class Stored {
   /// The bytes [at, at + out.size()), which must exist. Throws Error{unreadable} if the file has changed since it was opened.
   void read(std::uint64_t at, std::span<std::uint8_t> out) const;
 
-  /// The bytes [at, at + count), which must exist. They are copied only if they are in a file. Throws like the other read.
+  /// The bytes [at, at + count), which must exist. They are copied only if they are in a file. Throws the same errors as the
+  /// other read.
   Buffer read(std::uint64_t at, std::uint64_t count) const;
 
   Buffer all() const { return read(0, size_); }
@@ -59,7 +60,7 @@ class Stored {
   std::shared_ptr<const DataFile> file_;
 };
 
-/// Opens a file. Throws Error{unreadable} if it is missing, not a regular file or not readable.
+/// Opens a file. Throws Error{unreadable} if it is missing, is not a regular file, or cannot be read.
 Stored open_file(const std::string& path);
 
 /// Like open_file, but for a data file: if it is a folder or empty, the Error{unreadable} lists the known formats.
@@ -71,7 +72,7 @@ struct Head {
   std::uint64_t size = 0;
 };
 
-/// Throws Error{unreadable} with the actual and expected size if a file of `size` bytes ends before byte at + count. `what`
+/// Throws Error{unreadable}, with the actual and expected sizes, if a file of `size` bytes ends before byte at + count. `what`
 /// names the content of that part.
 void check_part(std::uint64_t size, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 
@@ -98,7 +99,7 @@ Buffer as_buffer(std::vector<T> values) {
   return {Bytes(reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size() * sizeof(T)), owner};
 }
 
-/// The first `count` unpacked bytes of a gzip file, or all if there are fewer.
+/// The first `count` unpacked bytes of a gzip file, or all bytes if there are fewer.
 Buffer gunzip_prefix(Bytes packed, std::uint64_t count, const std::string& path);
 
 /// All unpacked bytes of a gzip file. Verifies the checksums, and throws Error{unreadable} unless there are exactly `count`

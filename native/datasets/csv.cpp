@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-// Whether a column's name says that it contains labels. "y" does so only in a file of labels, because it may be a coordinate.
+// Whether a column's name indicates that it contains labels. "y" does so only in a file of labels; elsewhere, it may be a
+// coordinate.
 bool is_label_name(const std::string& name) {
   constexpr std::string_view kNames[] = {"label", "labels", "class", "classes", "target", "species", "category"};
   return std::find(std::begin(kNames), std::end(kNames), lower_case(name)) != std::end(kNames);
@@ -31,13 +32,13 @@ bool has_decimal_comma(const std::string& cell) {
   return at != std::string::npos && csv_number(std::string(cell).replace(at, 1, "."));
 }
 
-// Values that pandas also reads as missing. A class is unlikely to have such a name.
+// Values that pandas also reads as missing. A class is unlikely to have one of these as its name.
 bool is_missing(const std::string& cell) {
   constexpr std::string_view kMarks[] = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"};
   return std::find(std::begin(kMarks), std::end(kMarks), cell) != std::end(kMarks);
 }
 
-// A whole table: its numbers row by row, and the cells of its label column. A bad row is stored as zeros.
+// A whole table: its numbers row by row, and the cells of its label column. Bad rows are stored as zeros.
 class CsvTable {
  public:
   CsvTable(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header)
@@ -101,7 +102,7 @@ class CsvTable {
              "set " + option("label_column") + " to none if it is a feature");
   }
 
-  // The last column, or another column if it is the only one whose name says that it contains labels.
+  // The last column or, if it is a different one, the only column whose name indicates labels.
   std::size_t usual_label_column() {
     const auto usual = [](const std::string& cell) { return is_label_name(cell); };
     const auto named = std::find_if(first_.begin(), first_.end(), usual);
@@ -114,7 +115,7 @@ class CsvTable {
     return static_cast<std::size_t>(named - first_.begin());
   }
 
-  // Rejects a line of text above the table.
+  // Rejects a file with a line of text above the table.
   void refuse_title() {
     if (!rows_.next()) return;
     const std::vector<std::string>& cells = rows_.cells();
@@ -124,7 +125,7 @@ class CsvTable {
   }
 
   // Omits the first column if it has a different integer in each row and no name in the header: pandas and R write row numbers
-  // in this way. With a name, or in a table without a header, such a column may be a feature.
+  // in this way. If the column has a name, or if the table has no header, it may be a feature.
   void find_index_column(bool header) {
     if (columns_.size() < 2 || columns_[0] != 0 || count_ < 2) return;
     std::set<double> distinct;
@@ -165,7 +166,7 @@ class CsvTable {
         option("label_column") + " 0");
   }
 
-  // Whether the first column has a few different non-negative integers and nothing else.
+  // Whether the first column consists of a few different non-negative integers.
   bool first_column_may_be_labels() const {
     std::set<double> distinct;
     for (std::size_t i = 0; i < values_.size(); i += features()) {
@@ -194,7 +195,7 @@ class CsvTable {
     if (counting.numbers == 0) return false;
     if (bad_.count(0) != 0) return is_header(counting.by_position && counting.numbers > 1);
     const bool decimals = std::find(decimals_.begin(), decimals_.end(), true) != decimals_.end();
-    constexpr std::size_t kMany = 4;  // fewer integers may be the features of a point
+    constexpr std::size_t kMany = 4;  // with fewer integers, the row may be a point
     if (label_ != kNone && !number_label) return is_header(names_the_labels() && (decimals || counting.numbers >= kMany));
     if (!counting.from_start || !label_counts() || width_ < 2) return false;
     if (decimals || (number_label && no_label_is_number())) return is_header(true);
@@ -215,7 +216,8 @@ class CsvTable {
     return header;
   }
 
-  // Whether the first row's cell in the label column is a word that no other row has, while other rows' words repeat.
+  // Whether the first row's cell in the label column is a word that occurs in no other row, while the words of other rows
+  // repeat.
   bool names_the_labels() const {
     const auto others = labels_.begin() + 1;
     if (labels_[0].empty() || csv_feature(labels_[0])) return false;
@@ -227,8 +229,8 @@ class CsvTable {
     return std::none_of(labels_.begin() + 1, labels_.end(), [](const std::string& label) { return csv_number(label); });
   }
 
-  // Describes the integers among the first row's features. `numbers` is how many there are, or zero if they do not increase in
-  // equal steps.
+  // Describes the integers among the first row's features. `numbers` is their number, or zero if they do not increase in equal
+  // steps.
   struct Counting {
     std::size_t numbers = 0;
     bool from_start = false;   // whether they are 0, 1, 2, ... or 1, 2, 3, ...
@@ -248,7 +250,7 @@ class CsvTable {
         constexpr std::size_t kMany = 4;  // "1,2" may be a point
         counting.from_start = number == 0 || (number == 1 && (label_ == 0 || width_ >= kMany));
       } else {
-        // If the label's column is between features, it may be counted, too.
+        // If the label column is between features, the numbering may include it.
         const double columns = i - last_column == 2 && label_ == i - 1 && number - last != step ? 2 : 1;
         if (counting.numbers == 1) step = (number - last) / columns;
         if (step <= 0 || number - last != columns * step) return {};
@@ -262,14 +264,14 @@ class CsvTable {
     return counting;
   }
 
-  // Whether the first row's cell in the label column fits the count of the features, as in "0,1,2,3,4".
+  // Whether the first row's cell in the label column continues the numbering of the features, as in "0,1,2,3,4".
   bool label_counts() const {
     if (label_ == kNone) return true;
     const auto own = csv_integer(first_[label_]), other = csv_integer(first_[label_ == 0 ? 1 : 0]);
     return own && other && *own - *other == (label_ == 0 ? -1 : static_cast<std::int64_t>(label_));
   }
 
-  // Rejects numbers with decimals as labels: they are probably the last column of a table without labels.
+  // Rejects labels with decimals, which are probably the last column of a table without labels.
   void refuse_numbers_as_labels() {
     refuse_decimal_commas();
     if (label_ == kNone || !labels_are_numbers(0)) return;
@@ -285,7 +287,7 @@ class CsvTable {
     throw bad_.at(first);
   }
 
-  // Rejects decimal commas, because labels such as "1,5" are also numbers.
+  // Rejects decimal commas, because labels such as "1,5" could also be read as numbers.
   void refuse_decimal_commas() {
     const auto is_number = [](const std::string& cell) { return has_decimal_comma(cell) || csv_number(cell); };
     if (!std::all_of(labels_.begin(), labels_.end(), is_number)) return;
@@ -309,8 +311,7 @@ class CsvTable {
     --count_;
   }
 
-  // Whether all labels from row `from` on are numbers. Bad rows and missing labels are ignored; at least one label must be
-  // left.
+  // Whether all labels from row `from` on are numbers. Bad rows and missing labels are ignored; at least one label must remain.
   bool labels_are_numbers(std::size_t from) const {
     bool any = false;
     for (std::size_t i = from; i < labels_.size(); ++i) {
@@ -371,7 +372,7 @@ class CsvTable {
                                    : "remove the column, because every feature must be a number" + labels);
   }
 
-  // The labels, as integers or as texts. Bad rows have no label.
+  // The labels, as integers or strings. Bad rows have no label.
   StoredLabels labels() {
     StoredLabels stored;
     const bool numeric = labels_are_numbers(0);
@@ -424,7 +425,7 @@ class CsvTable {
   std::map<std::int64_t, Error> bad_;  // by row
 };
 
-// Whether the first word is the name of the column: a common name for labels that no other row has.
+// Whether the first word is the name of the column: a common name for labels that occurs in no other row.
 bool is_label_header(const std::vector<std::string>& words, std::size_t different) {
   if (words.size() < 2 || different == 1) return false;
   return (is_label_name(words[0]) || lower_case(words[0]) == "y") &&

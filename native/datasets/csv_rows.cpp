@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kCsvPart = std::uint64_t{1} << 20;
 
-// The next line of `text` that is not blank. Removes it and everything before it from `text`.
+// Removes and returns the next line of `text` that is not blank. Also removes everything before it.
 std::string_view next_line(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
@@ -19,7 +19,7 @@ std::string_view next_line(std::string_view& text) {
 }
 
 // Whether the line has several words, separated by blanks, and one of them is a number, as in the output of numpy.savetxt. (A
-// name of two words has no number.)
+// name of two words contains no number.)
 bool has_numbers_between_blanks(std::string_view line) {
   std::size_t words = 0, numbers = 0;
   while (!(line = trimmed(line)).empty()) {
@@ -155,8 +155,8 @@ bool CsvRows::next() {
   return false;
 }
 
-// Adds a part of the file to the unread bytes. It is at least as long as these, so that the time for a long row is proportional
-// to its length.
+// Reads another part of the file and appends it to the unread bytes. The part is at least as long as the unread bytes, so that
+// the time for a long row is proportional to its length.
 void CsvRows::take_more() {
   text_.erase(0, text_.size() - rest_.size());
   const std::uint64_t begin = text_.size(), more = std::min(file_.size() - taken_, std::max(kCsvPart, begin));
@@ -168,7 +168,8 @@ void CsvRows::take_more() {
   rest_ = text_;
 }
 
-// If a row ends where the text in memory ends, it may continue in the file. It is then read again with more of the file.
+// If a row ends where the text in memory ends, it may continue in the file. The row is then read again, with more of the file
+// in memory.
 void CsvRows::read_row() {
   row_line_ = next_line_;
   while (true) {
@@ -191,7 +192,7 @@ void CsvRows::read_cells() {
   cells_.resize(count);
 }
 
-// Reads one cell and the character after it. Returns whether that is a separator.
+// Reads one cell and the character after it. Returns whether that character is a separator.
 bool CsvRows::read_cell(std::string& cell) {
   if (separator_ == ' ') rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
   std::size_t blanks = rest_.find_first_not_of(blanks_);

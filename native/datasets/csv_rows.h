@@ -33,15 +33,16 @@ std::string_view trimmed(std::string_view text);
 /// The bytes as text, without a byte order mark. Throws Error{unreadable} if there are control characters.
 std::string_view as_text(Bytes bytes, const std::string& path);
 
-/// Iterates over the rows of a CSV file (RFC 4180, with the separators of csv.cpp). Only about a megabyte of it is in memory.
+/// Iterates over the rows of a CSV file (RFC 4180, with the separators of csv.cpp). Only about a megabyte of the file is in
+/// memory.
 class CsvRows {
  public:
-  /// Throws Error{unreadable} if the file is not text, as does next().
+  /// Throws Error{unreadable} if the file is not text; so does next().
   CsvRows(Stored file, std::string path);
   CsvRows(const CsvRows&) = delete;
   CsvRows& operator=(const CsvRows&) = delete;
 
-  /// The character that separates cells; if it is a blank, any number of blanks and tabs does.
+  /// The character that separates cells. If it is a blank, any sequence of blanks and tabs separates cells.
   char separator() const { return separator_; }
 
   /// Reads the next row that is not blank into cells(). Returns false at the end. Throws Error{unreadable} at a quote that is

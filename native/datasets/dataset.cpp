@@ -16,8 +16,8 @@ StoredLabels read_labels(const std::string& path) {
   return format_of(file, path).labels(file, path);
 }
 
-// The file of labels that belongs to IDX images, in the same folder; empty if there is none. "images-idx3" in the name becomes
-// "labels-idx1", with or without gzip.
+// The label file that belongs to a file of IDX images, in the same folder; empty if there is none. "images-idx3" in the name
+// becomes "labels-idx1", with or without gzip.
 std::string labels_beside(const std::string& images) {
   const std::filesystem::path path(images);
   std::string name = path.filename().string();
@@ -46,7 +46,8 @@ void check_points(const Array& x, const std::string& path) {
   }
 }
 
-// If there is one label too many and the first is a word that occurs only once, it is the name of the column and is removed.
+// If there is one label more than points, and the first is a word that occurs only once, it is the name of the column and is
+// removed.
 void drop_header(Contents& contents, const std::string& source) {
   std::vector<std::string>& words = contents.labels.texts;
   const bool extra = std::ssize(words) > 2 && std::ssize(words) == contents.x.shape[0] + 1;
@@ -139,7 +140,7 @@ std::unique_ptr<PointSource> open_array(const std::string& path, const DatasetOp
   list.named_classes = classes.named;
   list.labels_guessed = classes.guessed;
   list.notes = contents.notes;
-  // In double precision, so that a byte becomes exactly the float32 quotient byte / 255.
+  // Computed in double precision, so that a byte becomes exactly the float32 quotient byte / 255.
   const double scale = options.scale.value_or(contents.x.type.is_byte() ? 1.0 / 255.0 : 1.0);
   list.scale = scale;
   list.bytes = contents.x.type.is_byte();

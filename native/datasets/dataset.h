@@ -13,26 +13,26 @@ namespace probust {
 
 /// A point that cannot be read.
 struct BadPoint {
-  std::int64_t index;  ///< its position in DATA
-  Error error;         ///< names the file, and the row in a table
+  std::int64_t index;  ///< its position in the data
+  Error error;         ///< names the file and, for a table, the row
 };
 
 /// Points, with labels and class names if known.
 struct Dataset {
   Tensor x;  ///< [N, ...]: stored values times the scale, in natural units; images have their channels first
   std::vector<std::int64_t> labels;      ///< one per point, or empty if the data have none
-  std::vector<std::string> class_names;  ///< by class number, digits for classes without a name; empty if none are known
+  std::vector<std::string> class_names;  ///< by class number; classes without a name have digits; empty if no names are known
   std::vector<std::int64_t> index{};     ///< each point's position in DATA
   std::vector<BadPoint> bad{};           ///< skipped points (DatasetOptions::skip_bad)
   std::string label_mapping{};           ///< how labels became class numbers, in one line; empty for plain class numbers
-  std::vector<std::string> notes{};  ///< what the reader has to report, one line each, beginning with the label mapping. Notes
-                                     ///< and mapping must be passed to spelled() (base/error.h), because they may contain options
+  std::vector<std::string> notes{};      ///< messages from the reader, one line each, beginning with the label mapping. Notes and
+                                         ///< mapping must be passed to spelled() (base/error.h), because they may contain options
 };
 
 struct DatasetOptions {
   std::optional<double> scale{};      ///< factor for stored values; if empty, 1/255 for bytes (uint8) and 1 for other types
   std::string label_column = "last";  ///< CSV: a column counted from 0, a name in the header, "none", or "last": the last column,
-                                      ///< or the only one whose name says that it contains labels
+                                      ///< or the only one whose name indicates labels
   bool cifar100 = false;              ///< rows of a CIFAR binary file have a coarse and a fine label; the fine one is used
   std::string labels_path{};          ///< file of labels (.npy, IDX or text with one per line) that replace those in the data
   std::int64_t offset = 0, limit = -1;  ///< points [offset, offset + limit) of the file; a negative limit means all
@@ -49,17 +49,17 @@ struct DatasetOptions {
   std::int64_t channels = 0;  ///< 1: gray; 3: colour; 0: gray if all images are gray, otherwise colour
 };
 
-/// Reads points from a file. Its format is determined from its content or, failing that, from its name: .npy [N, ...]; .npz
+/// Reads points from a file. The format is determined from the content or, failing that, from the name: .npy [N, ...]; .npz
 /// (arrays x and, optionally, y); IDX, plain or gzipped, as [N, 1, H, W], with the file of labels in the same folder
 /// (labels-idx1 for images-idx3); CIFAR binary as [N, 3, 32, 32]; CSV as [N, d].
 ///
-/// Numeric labels are kept; text labels are matched with DatasetOptions::classes or known_classes, or numbered in sorted order
-/// (labels.h). Non-finite values are kept. Errors: unreadable (the file is missing, truncated, of an unknown format or without
-/// rows; the number of labels is wrong; the offset is beyond the end), usage (a scale that is zero or not finite, a negative
-/// offset, a limit of zero), resources.
+/// Numeric labels are class numbers; text labels are matched with DatasetOptions::classes or known_classes, or numbered in sorted
+/// order (labels.h). Non-finite values are kept. Errors: unreadable (the file is missing, truncated, of an unknown format or
+/// without rows; the number of labels is wrong; the offset is beyond the end), usage (a scale that is zero or not finite, a
+/// negative offset, a limit of zero), resources.
 Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options = {});
 
-/// The known formats, for hints: ".npy, .npz, CIFAR .bin, IDX (.gz too) or .csv".
+/// The known formats, for hints: ".npy, .npz, CIFAR .bin, IDX (also .gz) or .csv".
 std::string known_formats();
 
 /// An array of float64 numbers.

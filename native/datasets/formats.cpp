@@ -43,7 +43,7 @@ Array with_channel(Array x, const std::string& path) {
   return reshaped(std::move(x), shape);
 }
 
-// Reads labels from a format that contains points: always an error.
+// Reads labels from a format that contains points, which is always an error.
 [[noreturn]] StoredLabels no_labels(const Stored&, const std::string& path) {
   refuse(path, "is not a file of labels", "give .npy, IDX or text with one label per line");
 }

@@ -25,7 +25,7 @@ struct Contents {
 struct Format {
   std::string_view name;                                     ///< as in "give a .npy, .npz or .csv file"
   bool (*begins)(const Head& file);                          ///< whether the content is of this format
-  bool (*named)(const std::string& path, const Head& file);  ///< whether the name is, for files with unknown content
+  bool (*named)(const std::string& path, const Head& file);  ///< whether the name is, for files whose content is not recognised
   Contents (*read)(const Stored& file, const DatasetOptions& options, const std::string& path);
   StoredLabels (*labels)(const Stored& file, const std::string& path);
 };
@@ -33,11 +33,11 @@ struct Format {
 /// The extension of a file's name, in lower case, such as ".csv".
 std::string lower_extension(const std::string& path);
 
-/// The format of a file, determined by its first bytes, then by its name; other text is CSV. Throws Error{unreadable} if there
-/// is none.
+/// The format of a file, determined by its first bytes or, failing that, by its name; any other text is CSV. Throws
+/// Error{unreadable} if there is none.
 const Format& format_of(const Stored& file, const std::string& path);
 
-// One reader per format. Each reads only the parts that it needs; arrays stay in the file unless they are compressed. The
+// One reader per format. Each one reads only the parts that it needs; arrays stay in the file unless they are compressed. The
 // readers throw Error{unreadable} about `path`.
 
 /// .npy: format 1 to 3.
@@ -75,11 +75,11 @@ std::unique_ptr<PointSource> open_points(const std::string& path, const DatasetO
 /// The points of a folder of images.
 std::unique_ptr<PointSource> open_image_folder(const std::string& path, const DatasetOptions& options);
 
-/// A list whose `offset` and `count` are the rows that the options' offset and limit choose among `rows` rows. Throws
-/// Error{unreadable} if there are none.
+/// A list whose `offset` and `count` are those of the rows that the options' offset and limit select among `rows` rows. Throws
+/// Error{unreadable} if no rows are selected.
 PointList chosen(std::int64_t rows, const std::string& path, const DatasetOptions& options);
 
-/// The labels of the rows of `list`, from those of all rows.
+/// Selects the labels of the rows in `list` from the labels of all rows.
 std::vector<std::int64_t> chosen_labels(const std::vector<std::int64_t>& labels, const PointList& list);
 
 }  // namespace probust::datasets

@@ -27,7 +27,7 @@ std::optional<ElementType> type_of(std::uint8_t code) {
   return found->second;
 }
 
-// The header of a file that begins with `bytes`, which are at least as long as the longest header, or the whole file.
+// The header of a file that begins with `bytes`, which are either at least as long as the longest header or the whole file.
 IdxHeader read_header(Bytes bytes, const std::string& path) {
   const Bytes magic = part(bytes, 0, 4, path, "an IDX header");
   const auto type = type_of(magic[2]);
@@ -42,7 +42,7 @@ IdxHeader read_header(Bytes bytes, const std::string& path) {
   return header;
 }
 
-// The unpacked file. The header is unpacked first, because the size follows from it.
+// The unpacked file. The header is unpacked first, because it determines the size.
 Stored unpacked(const Stored& file, const std::string& path) {
   if (!starts_with(file.from(0, 2).all().bytes, "\x1f\x8b")) return file;
   const Buffer packed = file.all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decompresses with zlib into memory whose size is known in advance and plausible for the compressed bytes.
+// Decompresses with zlib, into memory whose size is known in advance and plausible for the number of compressed bytes.
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRawDeflate = -MAX_WBITS, kGzip = MAX_WBITS + 16;
 
-// Deflate packs at most 258 bytes into two bits, so n packed bytes expand to at most about 1032 n bytes.
+// Deflate encodes at most 258 bytes in two bits, so n packed bytes expand to at most about 1032 n bytes.
 constexpr std::uint64_t kLargestRatio = 1040;
 
 // A zlib stream that unpacks the bytes `packed`.

@@ -14,7 +14,7 @@
 namespace probust::datasets {
 namespace {
 
-constexpr std::int64_t kMostNumbered = 10000;  // a number at the end of a name must be below this to be a class number
+constexpr std::int64_t kMostNumbered = 10000;  // class numbers at the end of names must be below this
 
 std::string folded(std::string_view text) { return lower_case(std::string(trimmed(text))); }
 
@@ -62,7 +62,7 @@ std::string nearest_name(const std::string& text, const std::vector<std::string>
   return *std::min_element(names.begin(), names.end(), nearer);
 }
 
-// Class names, found by their exact text or else ignoring case. Numeric names are found by their value.
+// Class names, found by their exact text or, failing that, ignoring case. Numeric names are found by their value.
 class NameIndex {
  public:
   explicit NameIndex(const std::vector<std::string>& names) : numbers_(are_numbers(names)) {
@@ -96,7 +96,7 @@ class NameIndex {
              (classes.given ? "" : "; give the names in the model's order with " + option("classes")));
 }
 
-// The class number of each text, as in "setosa = 0, versicolor = 1, ...".
+// The class number of each text, such as "setosa = 0, versicolor = 1, ...".
 std::string assignments(const std::map<std::string, std::int64_t>& of) {
   constexpr std::size_t kShown = 6;
   std::vector<std::string> parts;
@@ -107,7 +107,7 @@ std::string assignments(const std::map<std::string, std::int64_t>& of) {
   return join(parts) + (of.size() > kShown ? ", ..." : "");
 }
 
-// Tables may write one class in several ways ("1" and "1.0"), but two folders for one class are a mistake.
+// Tables may spell a class in several ways ("1" and "1.0"), but two folders for one class are a mistake.
 void refuse_repeated(const ClassNumbers& numbers, LabelKind kind, const std::string& path) {
   if (kind != LabelKind::folders) return;
   std::map<std::int64_t, std::string> texts;
@@ -139,7 +139,7 @@ std::optional<std::map<std::string, std::int64_t>> numbers_after_prefix(const st
   return of;
 }
 
-// The names of classes, by the number in each name. A class without a name is named by its number.
+// The class names, ordered by their numbers. A class without a name is named by its number.
 std::vector<std::string> names_with_gaps(const std::map<std::string, std::int64_t>& of) {
   std::vector<std::string> names;
   for (const auto& [text, number] : of) {
@@ -149,14 +149,14 @@ std::vector<std::string> names_with_gaps(const std::map<std::string, std::int64_
   return names;
 }
 
-// Whether the labels are -1 and 1, as for support vector machines. These are not class numbers.
+// Whether the labels are -1 and 1, as used for support vector machines. These are not class numbers.
 bool are_signs(const std::set<std::string>& texts) {
   std::set<std::int64_t> numbers;
   for (const std::string& text : texts) numbers.insert(csv_integer(text).value_or(0));
   return numbers == std::set<std::int64_t>{-1, 1};
 }
 
-// The classes of labels that are all whole numbers. If class names are numbers, too, the labels are matched with them;
+// The classes of labels that are all whole numbers. If the class names are numbers, too, the labels are matched with them;
 // otherwise, except for -1 and 1, the labels are class numbers.
 ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, const NamedClasses& classes,
                             const std::string& path) {

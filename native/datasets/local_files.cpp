@@ -51,7 +51,7 @@ std::vector<LocalFile> files_below(const std::string& folder) {
   return files;
 }
 
-// How well a file's path matches a data set: the length of the longest of the data set's names that occur in the path.
+// How well a file's path matches a data set: the length of the longest name of the data set that occurs in the path.
 std::size_t fit(const LocalFile& file, const Published& dataset) {
   const std::string whole = letters_and_digits(dataset.name), first = dataset.name.substr(0, dataset.name.find('-'));
   std::size_t longest = 0;
@@ -132,7 +132,7 @@ class FolderSearch {
     return result;
   }
 
-  // The path of a file that equals the published one; empty if there is none.
+  // The path of a file that is identical to the published one; empty if there is none.
   std::optional<std::string> copy_of(const CachedFile& file) const {
     for (const LocalFile* candidate : named_like(file.name)) {
       if (is_as_published(candidate->path, file, stop_)) return candidate->path;
@@ -151,8 +151,8 @@ class FolderSearch {
     return parts;
   }
 
-  // The only file whose name may be that of `file`, although its content differs. If paths name data sets, its path must name
-  // this one.
+  // The only file whose name is a possible name of `file`, although its content differs. If paths contain names of data sets,
+  // the file's path must contain the name of this one.
   std::string other_file(const CachedFile& file) const {
     std::vector<const LocalFile*> candidates = named_like(file.name);
     std::erase_if(candidates, [&](const LocalFile* each) { return fits_another_better(*each, dataset_); });

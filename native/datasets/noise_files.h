@@ -8,7 +8,7 @@
 
 namespace probust::datasets {
 
-/// Reads the files that noise texts name: arrays from .npy, .npz (the array x) or .csv, categories from JSON,
+/// Reads the files that the texts of noise models name: arrays from .npy, .npz (the array x) or .csv, categories from JSON,
 /// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}, and perturbations from ONNX models
 /// (transform_model). Its functions throw Error{unreadable} that names the file.
 NoiseSource noise_files();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the .npy format: a magic number, a version, a header that is the text of a Python dictionary, then the values.
+// Reads the .npy format: a magic number, a version, a header (the text of a Python dictionary), and the values.
 #include "datasets/npy.h"
 
 #include <algorithm>

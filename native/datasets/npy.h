@@ -46,10 +46,11 @@ class BasicNpyWriter {
 using NpyWriter = BasicNpyWriter<float>;
 using NpyWriter64 = BasicNpyWriter<double>;
 
-/// Writes a whole array as float32. Throws like BasicNpyWriter.
+/// Writes a whole array as float32. Throws the same errors as BasicNpyWriter.
 void write_npy(const std::string& path, const Tensor& tensor);
 
-/// Writes a whole array as float64; `values` has the elements of `shape` in row-major order. Throws like BasicNpyWriter.
+/// Writes a whole array as float64; `values` has the elements of `shape` in row-major order. Throws the same errors as
+/// BasicNpyWriter.
 void write_npy(const std::string& path, const Shape& shape, std::span<const double> values);
 
 }  // namespace probust

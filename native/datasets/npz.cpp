@@ -54,7 +54,7 @@ Directory find_directory(const Stored& file, const std::string& path) {
   return {field(large.bytes, 32, 8), field(large.bytes, 48, 8)};
 }
 
-// Sizes that do not fit into 32 bits are stored in extra field 1, in this order.
+// Sizes that do not fit into 32 bits are stored in extra field 1, in the order below.
 void read_extra64(Bytes extra, Member& member, const std::string& path) {
   while (extra.size() >= 4) {
     const std::uint64_t id = field(extra, 0, 2);
@@ -69,7 +69,7 @@ void read_extra64(Bytes extra, Member& member, const std::string& path) {
   }
 }
 
-// Reads the directory entry at `at`, and moves `at` beyond it.
+// Reads the directory entry at `at`, and advances `at` past it.
 Member read_member(const Stored& file, std::uint64_t& at, const std::string& path) {
   const Buffer fixed = part(file, at, 46, path, "its zip directory");
   const Bytes record = fixed.bytes;
@@ -107,7 +107,7 @@ std::uint32_t checksum_of(const Stored& stored) {
   return static_cast<std::uint32_t>(checksum);
 }
 
-// The bytes of a member: in the file if they are not packed, otherwise unpacked into memory.
+// The bytes of a member. If it is not packed, they stay in the file; otherwise, they are unpacked into memory.
 Stored extract(const Stored& file, const Member& member, const std::string& path) {
   const Buffer local = part(file, member.local_header, 30, path, "member " + member.name);
   if (!starts_with(local.bytes, kLocalMagic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");

@@ -15,7 +15,7 @@ namespace probust {
 
 /// Writes a .npz file like numpy.savez_compressed, one array at a time. The file gets its name only when it is complete
 /// (PartialFile). Throws Error{resources} if it cannot be written or would be larger than 2 GB, because larger zip files need
-/// other records.
+/// different records.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::string& path) : file_(path) {}
@@ -43,7 +43,7 @@ class NpzWriter {
   std::int64_t members_ = 0;
 };
 
-/// Writes labelled points as arrays x and y, which read_dataset can read. Throws like NpzWriter.
+/// Writes labelled points as arrays x and y, which read_dataset can read. Throws the same errors as NpzWriter.
 void write_npz(const std::string& path, const Tensor& x, std::span<const std::int64_t> labels);
 
 }  // namespace probust

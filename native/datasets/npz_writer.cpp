@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes .npz files: zip archives (PKWARE APPNOTE 6.3, 4.3) of .npy files, deflated by zlib.
+// Writes .npz files: zip archives (PKWARE APPNOTE 6.3, 4.3) of .npy files, deflated with zlib.
 #include <zlib.h>
 
 #include <algorithm>
@@ -39,10 +39,9 @@ std::string deflated(const std::string& bytes, const std::string& path) {
   return packed;
 }
 
-// The fields that the record of a member and its entry in the directory share: from "version needed" to the length of extra
-// data.
+// The fields that the record of a member and its directory entry share: from "version needed" to the length of the extra data.
 std::string shared_fields(std::uint32_t checksum, std::uint64_t packed, std::uint64_t bytes, std::uint64_t name) {
-  constexpr std::uint64_t kVersion = 20, kDeflate = 8, kDate = 0x21;  // 1980-01-01, so that the same arrays give the same bytes
+  constexpr std::uint64_t kVersion = 20, kDeflate = 8, kDate = 0x21;  // 1980-01-01: the same arrays give the same bytes
   return little_endian_bytes(kVersion, 2) + little_endian_bytes(0, 2) + little_endian_bytes(kDeflate, 2) +
          little_endian_bytes(0, 2) + little_endian_bytes(kDate, 2) + little_endian_bytes(checksum, 4) +
          little_endian_bytes(packed, 4) + little_endian_bytes(bytes, 4) + little_endian_bytes(name, 2) +

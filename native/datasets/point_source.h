@@ -15,14 +15,14 @@
 
 namespace probust {
 
-/// Successive points of DATA, without those that cannot be read.
+/// Successive points of the data, without those that cannot be read.
 struct PointBlock {
   Tensor x;                          ///< [n, ...]: stored values times the scale, in natural units; n may be 0
   std::vector<std::int64_t> index;   ///< the position in DATA of each of the n points, ascending
   std::vector<std::int64_t> labels;  ///< one per point, or empty if the data have none
 };
 
-/// What is known about the points before they are read. Positions are relative to `offset`.
+/// What is known about the points before they are read. Positions are counted from `offset`.
 struct PointList {
   std::int64_t offset = 0;               ///< position in DATA of the first point
   std::int64_t count = 0;                ///< number of points, including those that cannot be read
@@ -30,9 +30,9 @@ struct PointList {
   std::vector<std::int64_t> labels;      ///< one per position, or empty; PointSource::kNoLabel for a bad row of a table
   std::vector<std::string> class_names;  ///< may be empty
   std::string label_mapping{};           ///< see Dataset
-  std::int64_t named_classes = 0;        ///< number of classes that are texts or folders, in all of DATA
+  std::int64_t named_classes = 0;        ///< number of classes in all of the data whose labels are texts or folders
   bool labels_guessed = false;           ///< whether text labels are numbered in sorted order because no class names are known
-  std::vector<std::string> notes{};      ///< what the reader has to report, without the label mapping
+  std::vector<std::string> notes{};      ///< messages from the reader, without the label mapping
   double scale = 1;                      ///< factor for stored values
   bool bytes = false;                    ///< whether values are stored as bytes
 };
@@ -46,8 +46,8 @@ class PointSource {
   PointSource(const PointSource&) = delete;
   PointSource& operator=(const PointSource&) = delete;
 
-  /// The number of points from the source's offset to its limit, including bad ones, because images are counted without
-  /// decoding them.
+  /// The number of points from the source's offset to its limit. Includes bad points, because images are counted without being
+  /// decoded.
   std::int64_t count() const { return list_.count; }
   /// The position in DATA of the first point.
   std::int64_t offset() const { return list_.offset; }
@@ -62,7 +62,7 @@ class PointSource {
   std::int64_t named_classes() const { return list_.named_classes; }
   /// Whether text labels are numbered in sorted order because no class names are known.
   bool labels_guessed() const { return list_.labels_guessed; }
-  /// What the reader has to report, one line each: the label mapping, skipped files, ignored orientations, ...
+  /// Messages from the reader, one line each: the label mapping, skipped files, ignored orientations, ...
   std::vector<std::string> notes() const;
   /// The factor applied to stored values, and whether they are bytes.
   double scale() const { return list_.scale; }
@@ -74,9 +74,9 @@ class PointSource {
   /// The files from which the points and labels are read, in order.
   virtual std::vector<std::string> files() const = 0;
 
-  /// The points at positions [first, first + count), relative to the source's offset. With skip_bad, a bad point is omitted and
-  /// listed in bad(). Throws Error: usage (positions beyond count()), unreadable (a bad point without skip_bad; a file that has
-  /// changed since it was opened), resources.
+  /// The points at positions [first, first + count), counted from the source's offset. With skip_bad, a bad point is omitted
+  /// and listed in bad(). Throws Error: usage (positions beyond count()), unreadable (a bad point without skip_bad; a file that
+  /// has changed since it was opened), resources.
   PointBlock read(std::int64_t first, std::int64_t count);
 
   /// The bad points among all points read so far, ordered by position.
@@ -85,11 +85,11 @@ class PointSource {
  protected:
   PointSource(PointList list, bool skip_bad) : list_(std::move(list)), skip_bad_(skip_bad) {}
 
-  /// To be called by decode() for a point that cannot be read. Throws the error unless bad points are skipped.
+  /// Called by decode() for a point that cannot be read. Throws the error unless bad points are skipped.
   void found_bad(std::int64_t position, Error error);
 
  private:
-  /// The points at these positions, without bad ones, for which it calls found_bad().
+  /// The points at these positions, without bad points, for which it calls found_bad().
   virtual Tensor decode(std::int64_t first, std::int64_t count) = 0;
 
   PointList list_;
@@ -98,7 +98,7 @@ class PointSource {
 };
 
 /// Opens a file that read_dataset can read, or a folder of images (PNG, JPEG). .npy, IDX, CIFAR binary and images are read
-/// block by block when points are requested; the contents of .csv, compressed .npz and .gz files are read now and kept in
+/// block by block when points are requested; the contents of .csv, compressed .npz and .gz files are read immediately and kept in
 /// memory as stored.
 ///
 /// A folder has one subfolder per class, or only images. In the latter case, labels come from DatasetOptions::labels_path (a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Columns of p from the rows of a run, statistics about them, and their form in charts and tables.
+// Columns of p from the rows of a run, statistics of them, and their conversion for charts and tables.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ namespace probust::cli::reproduce {
 /// The name of Gaussian noise, such as "gaussian:0.1".
 std::string gaussian(double sigma);
 
-/// The p of each point by an estimator under the noise model with this canonical text. Throws Error{internal} if there are no
-/// such rows.
+/// The p of each point, from an estimator under the noise model with this canonical text. Throws Error{internal} if there are
+/// no such rows.
 std::vector<double> p_of(const Results& results, const std::string& noise, const std::string& estimator);
 
-/// The rows of a group by class. The class of a point is its label or, without a label, the prediction.
+/// The rows of a group by class. The class of a point is its label or, if it has none, its prediction.
 std::map<std::int64_t, RowGroup> by_class(const RowGroup& group);
 
 /// Finds the rows of one model by estimator and scale of Gaussian noise. Owns the results.
@@ -47,7 +47,7 @@ class Answers {
 };
 
 /// The mean of |a - reference| over the points for which both are known, and the mean of |a - reference| / reference over those
-/// of them with a positive reference.
+/// of these points whose reference is positive.
 struct ErrorOf {
   double absolute = 0, relative = 0;
 };
@@ -63,7 +63,7 @@ report::Series line(const std::string& name, std::span<const double> x, std::spa
 /// Numbers as the cells of a table.
 std::vector<std::string> texts(std::span<const double> values);
 
-/// The columns of a table. Those at the positions `words` contain text, the others numbers.
+/// The columns of a table. Those at the positions `words` contain text, the others contain numbers.
 std::vector<report::Column> columns(const std::vector<std::string>& titles, std::initializer_list<std::size_t> words = {0});
 
 }  // namespace probust::cli::reproduce

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether the network is more robust for some classes than for others.
+// Tests whether the network is more robust for some classes than for others.
 #include "probust/analysis/bias.h"
 
 #include <fmt/format.h>

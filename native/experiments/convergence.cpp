@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many samples Monte Carlo and MMSE need. Their results are compared with those from many more samples, drawn with a
+// How many samples Monte Carlo and MMSE need. Their results are compared with results from many more samples, drawn with a
 // different seed.
 #include <fmt/format.h>
 
@@ -14,7 +14,8 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// The difference from the limit at which results count as converged, because it is too small to be seen in the paper's figures.
+// Results that differ from the limit by at most this count as converged: the difference is too small to be seen in the paper's
+// figures.
 constexpr double kTolerance = 0.01;
 
 struct Curve {

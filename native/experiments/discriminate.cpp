@@ -40,8 +40,8 @@ Labelled ends_of_classes(const RowGroup& group) {
   return ends;
 }
 
-// Some of the points, in an order that mixes classes: if `inside`, those of a fold, whose position in `order` modulo `folds` is
-// `fold`; otherwise the rest.
+// Some of the points, in an order that mixes classes: if `inside`, those of the given fold, whose position in `order` modulo
+// `folds` is `fold`; otherwise, all other points.
 struct Part {
   Tensor x;
   std::vector<std::int64_t> labels;
@@ -57,7 +57,7 @@ Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const T
   return {rows(x, points), labels};
 }
 
-// Trains on all folds but one and counts the correct predictions on that one, for each fold in turn.
+// For each fold in turn, trains on all other folds and counts the correct predictions on this one.
 Proportion cross_validated(const Study& study, const Labelled& all, const Tensor& x, std::size_t folds, std::int64_t epochs) {
   std::vector<std::size_t> order(all.points.size());
   std::vector<std::pair<double, std::size_t>> keys;

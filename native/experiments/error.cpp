@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The errors of the estimators against Monte Carlo with many samples, by sigma, and those of estimators with the same cost.
+// The errors of the estimators, measured against Monte Carlo with many samples, by sigma; and the errors of estimators with the
+// same cost.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -78,7 +79,7 @@ Findings error(Study& study) {
   const std::vector<Errors> paper = errors_of(answers, run.paper, run.reference, sigmas),
                             equal = errors_of(answers, run.equal_cost, run.reference, sigmas),
                             straight = errors_of(linear_answers, run.linear, run.reference, sigmas);
-  double floor = 0, linear_floor = 0;  // the part of each error that is due to the reference's samples
+  double floor = 0, linear_floor = 0;  // the part of each error that is due to the finite number of samples of the reference
   for (const double sigma : sigmas) {
     floor += sampling_error(answers.p(run.reference, sigma), study.sizes().reference) / static_cast<double>(sigmas.size());
     linear_floor +=

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An experiment that repeats one from a paper, and its findings: the paper's claims, and what was found here.
+// An experiment that repeats one from a paper, and its findings: the paper's claims, each with the result found here.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ enum class Verdict : std::uint8_t { confirmed, not_confirmed, not_tested };
 /// The verdict in words: "confirmed", "not confirmed" or "not tested".
 std::string_view text_of(Verdict verdict);
 
-/// The verdict of a tested comparison.
+/// The verdict on a claim that was tested.
 inline Verdict verdict_of(bool confirmed) { return confirmed ? Verdict::confirmed : Verdict::not_confirmed; }
 
-/// A claim of a paper, and the corresponding result. `paper` and `found` are sentences that contain the numbers to compare.
+/// A claim of a paper, and the corresponding result. `paper` and `found` are sentences with the numbers to compare.
 struct Claim {
   std::string paper;  ///< the paper's claim, in our words
   std::string where;  ///< place in the paper, such as "section 4.1, figure 2a"

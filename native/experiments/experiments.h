@@ -7,8 +7,8 @@
 
 namespace probust::cli::reproduce {
 
-// Han, Srinivas, Lakkaraju, "Characterizing Data Point Vulnerability via Average-Case Robustness" (UAI 2024). The preprint of
-// the paper has further figures and tables.
+// Han, Srinivas, Lakkaraju, "Characterizing Data Point Vulnerability via Average-Case Robustness" (UAI 2024). The paper's
+// preprint has further figures and tables.
 Findings convergence(Study& study);
 Findings error(Study& study);
 Findings lambda(Study& study);

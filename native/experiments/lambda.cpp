@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks trained with lambda ||grad_x loss||² added to the loss: their robustness, the errors of the estimators, and whether
-// the softmax probability predicts p.
+// Networks trained with the penalty lambda ||grad_x loss||² added to the loss: their robustness, the errors of the estimators,
+// and whether the softmax probability predicts p.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ std::vector<double> over_scales(const std::vector<Trained>& all, std::vector<dou
   return column;
 }
 
-// The mean over the points of the increase in p from the network without regularisation to the one with the most.
+// The mean over the points of the increase in p from the network without regularisation to the most regularised one.
 MeanInterval gain(const std::vector<Trained>& all) {
   std::vector<double> differences = all.back().p;
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= all.front().p[i];

@@ -11,13 +11,13 @@
 
 namespace probust::cli::reproduce {
 
-/// The MMSE estimator with a number of samples that is sufficient according to the paper.
+/// The MMSE estimator with a number of samples that the paper considers sufficient.
 inline constexpr const char* kFewSamples = "mmse:10";
 
 struct MainRun {
   Question of_network, of_linear;
   std::string reference;       ///< the estimator with which the others are compared, such as "mc:10000"
-  std::string mmse, mmse_mvs;  ///< these estimators with enough samples to converge, as in the paper
+  std::string mmse, mmse_mvs;  ///< these estimators, with enough samples to converge, as in the paper
   std::vector<std::string> paper, equal_cost, linear;
   std::string equal_mc;  ///< Monte Carlo at the cost of mmse:5
   std::int64_t equal_passes = 0;
@@ -30,7 +30,7 @@ struct WideRun {
 };
 WideRun wide_run(Study& study);
 
-/// The main run, for Study::rows(), which computes its estimates. Trains the two classifiers unless they exist.
+/// The main run, for Study::rows(), which computes its estimates. Trains the two classifiers unless they already exist.
 MainRun main_run(Study& study);
 
 }  // namespace probust::cli::reproduce

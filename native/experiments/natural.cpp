@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The experiment `natural`: runs its parts, and has the functions that they share.
+// The experiment `natural`: runs its parts, and defines the functions that they share.
 #include "experiments/natural.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ double largest_difference(std::span<const double> a, std::span<const double> b) 
   return largest;
 }
 
-// Compares shares on the arcsine scale, where their standard error is about 1 / (2 sqrt(count)), whatever p is.
+// Compares shares on the arcsine scale, where their standard error is about 1 / (2 sqrt(count)) for all p.
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count) {
   const auto angle = [](double value) { return std::asin(std::sqrt(std::clamp(value, 0.0, 1.0))); };
   double largest = 0;

@@ -19,7 +19,7 @@ namespace probust::cli::reproduce::scher {
 
 /// A trained classifier, and points that were not used to train it (held out).
 struct Table {
-  std::string name;         ///< used in names of files
+  std::string name;         ///< used in file names
   std::string title;        ///< such as "Iris"
   std::string description;  ///< a paragraph
   std::string model, file;  ///< paths of the classifier and of the held-out points
@@ -33,7 +33,7 @@ struct Table {
 Table iris_table(Study& study, std::int64_t first);
 /// Section 4.1.2: a network for Ionosphere, or for a generated table of the same shape if Ionosphere is not in the cache.
 Table ionosphere_table(Study& study);
-/// Section 4.2: a network for generated weather, and ten deviations [N, 10, d] for each held-out point.
+/// Section 4.2: a network for generated weather, and ten deviations for each held-out point, [N, 10, d].
 struct Weather {
   Table table;
   Tensor deviations;
@@ -85,10 +85,10 @@ Graph read_model(const std::string& path, std::int64_t width);
 std::unique_ptr<Executor> executor_of(Study& study, const Graph& classifier);
 
 /// The distance from each point to the nearest point with a different prediction. The search uses gradients unless `gradients`
-/// is false, as for a forest.
+/// is false, as it must be for a forest.
 std::vector<double> distances(Executor& executor, const Tensor& x, bool gradients);
 
-/// Distances divided by the largest of them; r in the paper.
+/// Distances divided by the largest distance; r in the paper.
 std::vector<double> rescaled(std::vector<double> distance);
 
 /// The largest |a - b|.
@@ -97,8 +97,8 @@ double largest_difference(std::span<const double> a, std::span<const double> b);
 /// The largest difference between a share of `count` samples and its probability p, in standard errors.
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count);
 
-/// `reversed`: the number of pairs of points that p and r rank in opposite orders and whose p differ by more than the sum of
-/// twice their standard errors, for p from `count` samples (0: p is exact). `all`: the number of all pairs.
+/// `reversed`: the number of pairs of points that p and r rank in opposite orders and whose p differ by more than twice the sum
+/// of their standard errors, if p is from `count` samples (0: p is exact). `all`: the number of all pairs.
 struct Pairs {
   std::int64_t reversed = 0, all = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Section 3.2 asks for perturbations as they occur in nature. The first part changes categories, and checks p against the sum
-// over all changes. The second part is a regression, in which an output survives if it stays within a tolerance, and checks p
-// against the normal distribution of a linear model's output.
+// Section 3.2 asks for perturbations that occur in nature. The first part changes categories, and checks p against the sum over
+// all changes. The second part is a regression, in which an output survives if it stays within a tolerance; it checks p against
+// the normal distribution of a linear model's output.
 #include <fmt/format.h>
 
 #include <array>
@@ -24,7 +24,7 @@ constexpr std::array<std::array<double, kFirst>, kFirst> kFirstChanges = {{{0.9,
 constexpr std::array<std::array<double, kSecond>, kSecond> kSecondChanges = {
     {{0.85, 0.05, 0.05, 0.05}, {0.1, 0.9, 0, 0}, {0.05, 0.15, 0.7, 0.1}, {0.02, 0.03, 0.05, 0.9}}};
 
-// Formats transition probabilities as in files of categorical noise.
+// Formats transition probabilities in the form that files of categorical noise have.
 template <std::size_t N>
 std::string matrix_text(const std::array<std::array<double, N>, N>& rows) {
   std::vector<std::string> texts;
@@ -67,7 +67,7 @@ Customers customers(std::int64_t count, std::uint32_t offset) {
   return all;
 }
 
-// The exact p: the sum of the probabilities of all pairs of values for which the prediction stays the same.
+// The exact p: the sum of the probabilities of all pairs of values with which the prediction stays the same.
 std::vector<double> enumerated(Executor& executor, const Customers& all) {
   const std::vector<std::int64_t> targets = predicted_classes(executor.logits(all.x).value());
   std::vector<double> p(all.labels.size(), 0.0);

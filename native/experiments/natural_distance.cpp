@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Section 4.1.3: compares p, at several scales of the noise, with the distance to the nearest point with a different
-// prediction, then with p for other covariances, and with p in twenty runs.
+// prediction. Also compares p between covariances, and between twenty runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -145,7 +145,7 @@ std::vector<double> random_covariance(std::int64_t d, std::uint64_t seed, std::u
   return C;
 }
 
-// Compares p under noise with random covariances to p under isotropic noise (`identity`), both at result.best_scale.
+// Compares p under noise with random covariances with p under isotropic noise (`identity`), both at result.best_scale.
 void compare_covariances(Study& study, const Table& table, const std::vector<double>& identity, Compared& result) {
   const std::uint32_t draws = table.forest || !study.quick() ? 10 : 3;
   const std::string mc = fmt::format("mc:{}", copies(study));
@@ -159,7 +159,7 @@ void compare_covariances(Study& study, const Table& table, const std::vector<dou
   }
   const Results results = study.rows(question);
   std::vector<double> index, change, correlation;
-  std::vector<report::Series> shown;  // of the first three covariances
+  std::vector<report::Series> shown;  // series for the first three covariances
   for (std::uint32_t draw = 0; draw < draws; ++draw) {
     const std::vector<double> p = p_of(results, question.noise[draw], mc);
     if (draw < 3) shown.push_back(line(fmt::format("covariance {}", draw + 1), identity, p));
@@ -191,7 +191,7 @@ Compared compare_with_distance(Study& study, const Table& table) {
   const std::string figure = table.forest ? "figure 3" : "figure 4";
   Compared result;
   result.best_scale = of.scales[of.best()];
-  // For a forest, integrate_forest compares the orders of the exact p.
+  // For a forest, integrate_forest compares the orders of points with the exact p.
   if (!table.forest) result.findings.claims.push_back(order_claim(of, table, figure, copies(study)));
   result.findings.claims.push_back(dense_claim(of, table, figure));
   result.findings.claims.push_back(peak_claim(of, table, figure));
@@ -211,7 +211,7 @@ namespace {
 constexpr std::uint64_t kRuns = 20;
 constexpr const char* kCopies = "mc:10000";
 
-// For each noise, the smallest Pearson correlation of p between two of the runs.
+// For each noise, the smallest Pearson correlation of p between any two runs.
 std::vector<double> smallest_correlations(Study& study, const Table& table, Question question,
                                           const std::vector<std::string>& noises) {
   question.model = table.model;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Section 4.2: each point has its own covariance, that of the ten members of an ensemble. Also draws noise from the members'
+// Section 4.2: each point has its own covariance, that of the ten members of an ensemble. Noise is also drawn from the members'
 // deviations themselves, which does not assume that they are normal.
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Section 6: a forest is constant on boxes. So p under independent Gaussian noise is a sum of products of normal probabilities,
-// and the nearest point with a different prediction is in the nearest box with a different class. The paper suggests this
-// method but does not use it.
+// Section 6: the prediction of a forest is constant on boxes. Therefore, p under independent Gaussian noise is a sum of
+// products of normal probabilities, and the nearest point with a different prediction is in the nearest box with a different
+// class. The paper suggests this method but does not use it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,8 +36,8 @@ std::vector<std::vector<float>> thresholds_of(const Graph& forest, std::int64_t 
   return all;
 }
 
-// All boxes into which the thresholds divide the space, numbered such that the digits of a number (intervals) are the intervals
-// of the features. Interval k of a feature goes from its threshold k - 1, exclusive, to its threshold k.
+// All boxes into which the thresholds divide the space. The digits of a box's number (intervals) are the positions of its
+// intervals along the features. Interval k of a feature goes from its threshold k - 1, exclusive, to its threshold k.
 class Boxes {
  public:
   Boxes(Executor& executor, std::vector<std::vector<float>> thresholds) : thresholds_(std::move(thresholds)) {

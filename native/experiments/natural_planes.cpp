@@ -32,7 +32,7 @@ Graph linear_of_plane() {
   return g;
 }
 
-// Predicts class 1 if x1 > 1 and x2 > 2. A tree of depth 2, trained on one point in each of the four regions.
+// Predicts class 1 if x1 > 1 and x2 > 2. A tree of depth 2, trained on one point in each of the four regions of the plane.
 Graph right_angle_tree() { return decision_tree(Tensor({4, 2}, {0, 1, 2, 1, 0, 3, 2, 3}), {0, 0, 0, 1}, 2, 2); }
 
 // A classifier: the estimators to use for it, the centre of its map, and its closed forms.
@@ -74,7 +74,7 @@ Case right_angle_case(const std::string& mc) {
   return of;
 }
 
-// The results at the centres of a map's cells. No centre is on a boundary of the classes.
+// The results at the centres of a map's cells. No centre is on a boundary between classes.
 struct Plane {
   std::vector<double> x1, x2;              // coordinates of the columns and of the rows
   Tensor points;                           // [rows x columns, 2]
@@ -116,7 +116,7 @@ Plane mapped(Study& study, const Case& of, const Graph& model) {
   return plane;
 }
 
-// Rounds the values, so that values that differ only by rounding errors are equal.
+// Rounds the values, so that values that would differ only by rounding errors become equal.
 std::vector<double> without_rounding(std::vector<double> values) {
   for (double& value : values) value = std::round(value * 1e5) / 1e5;
   return values;
@@ -199,8 +199,8 @@ Findings right_angle(Study& study) {
   const Case of = right_angle_case(fmt::format("mc:{}", copies(study)));
   const Plane plane = mapped(study, of, right_angle_tree());
   Findings findings = compared(study, of, plane, "appendix A.2, figure A.2");
-  // Two points inside the angle, at the same distance from the vertical side: `corner` is equally close to the other side, and
-  // `edge` is far from it.
+  // Two points inside the angle, at the same distance from the vertical side: `corner` is at this distance from the other side,
+  // too; `edge` is far from it.
   const std::size_t last = plane.x1.size() - 1;
   const auto column = static_cast<std::size_t>(
       std::find_if(plane.x1.begin(), plane.x1.end(), [](double x1) { return x1 > kCorner1 + 0.4; }) - plane.x1.begin());

@@ -79,7 +79,7 @@ OfNetwork with_network(Study& study, const std::string& name, const Divided& dat
 }
 
 // Generates radar returns like those of Ionosphere: two columns of flags, and 16 complex numbers. A good return is a damped
-// oscillation with some noise; a bad one has no such structure. Values are within [-1, 1].
+// oscillation with some noise; a bad return has no such structure. Values are within [-1, 1].
 Rows generated_returns() {
   constexpr std::int64_t kRows = 351, kPulses = 16;
   constexpr std::uint32_t kStream = 0x3401;
@@ -159,7 +159,7 @@ namespace {
 
 constexpr std::int64_t kVariables = 10, kMembers = 10;
 
-// A generated forecast. Its variables have variance 1 and are correlated, because they share a random number for the day. The
+// A generated forecast. Its variables have variance 1 and are correlated, because they share one random number per day. The
 // deviations of its members are random multiples of a common direction plus independent parts.
 struct Forecast {
   std::vector<float> best, deviations;  // [10 variables]; [10 members, 10 variables], with mean 0 over the members
@@ -190,7 +190,7 @@ Forecast forecast(std::uint32_t number) {
   return made;
 }
 
-// The factors F [d, M] of all points, [N, d, M]. F Fᵀ is the covariance of the point's members.
+// The factors F [d, M] of all points, [N, d, M]. F Fᵀ is the covariance of a point's members.
 Tensor factors_of(const Tensor& deviations) {
   Tensor factors({deviations.shape[0], kVariables, kMembers});
   for (std::int64_t i = 0; i < deviations.shape[0]; ++i) {

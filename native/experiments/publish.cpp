@@ -73,7 +73,7 @@ std::string section_of(const Done& done) {
   return report::section(done.experiment->name, done.experiment->title, html);
 }
 
-// The verdict on each claim of each experiment, below a link to the experiment's section.
+// The verdict on each claim, by experiment, below a link to the experiment's section.
 std::string overview(const std::vector<Done>& all) {
   std::string html;
   for (const Done& done : all) {

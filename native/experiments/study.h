@@ -82,11 +82,11 @@ class Study {
 
   /// The test points of the experiments, at most sizes().test of them.
   const Dataset& test();
-  /// All test points.
+  /// All test points of the subject.
   Dataset all_test() const;
 
-  /// Trains the network unless it is in FOLDER/models. Throws Error{conflict} if it was trained with different options, and
-  /// Error{interrupted}.
+  /// Trains the network unless it is in FOLDER/models. Throws Error{conflict} if the existing one was trained with different
+  /// options, and Error{interrupted}.
   TrainedModel model(const Recipe& recipe);
   /// Trains or finds the subject's network (network_recipe), and a linear classifier.
   TrainedModel network(double lambda = 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The time of each estimator, both with single passes on single points, as in the paper's serial figures, and batched; and the
-// memory of a whole process.
+// The time of each estimator, both with single passes on single points, as in the paper's serial figures, and in batches; and
+// the memory of a whole process.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -51,7 +51,7 @@ class Clocked {
     points_ = points_of(x, predicted_classes(logits_), 0, study.seed());
   }
 
-  // The time for all points, in one call or, if `one_by_one`, in one call per point.
+  // The time for all points, either in one call or, if `one_by_one`, in one call per point.
   double seconds(const std::string& estimator, bool one_by_one) {
     const Noise noise = parse_noise("gaussian:" + shortest_text(sigma_), {});
     const EstimatorSpec spec = parse_estimator(estimator);
@@ -113,8 +113,8 @@ double megabytes(const Study& study, const std::string& model, const std::string
 
 double samples_of(const std::string& estimator) { return parse_double(split(estimator, ':').back()).value_or(1); }
 
-// Measures all estimators on a device. Serial times are measured only up to `most_serial` samples; above that, the time is
-// proportional to their number.
+// Measures all estimators on a device. Serial times are measured only up to `most_serial` samples; for more samples, the time
+// would be proportional to their number.
 std::vector<Times> measured(const Study& study, const std::string& model, const Tensor& x, const std::string& device,
                             const std::vector<std::string>& estimators) {
   const double most_serial = study.quick() ? 200 : 1000;

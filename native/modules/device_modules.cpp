@@ -18,7 +18,7 @@ struct Named {
   std::string get;  ///< how to install the module
 };
 
-// A kind of device whose module is loaded on first use, and stays loaded until the program ends.
+// A kind of device whose module is loaded on first use and stays loaded until the program ends.
 class ModuleDevices final : public DeviceKind {
  public:
   explicit ModuleDevices(Named module) : module_(std::move(module)) {}

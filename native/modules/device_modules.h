@@ -9,11 +9,10 @@ namespace probust {
 /// Further calls do nothing.
 void use_device_modules();
 
-/// The version of probust to which this code belongs. A module has its own copy of this function.
+/// The version of probust that this code is part of. Each module has its own copy of this function.
 const char* module_version();
 
-/// The types and names of the two functions that a module exports. The module owns the kind of device that its function
-/// returns.
+/// The types and names of the two functions that a module exports. The module owns the DeviceKind that its function returns.
 using DeviceKindOfModule = const DeviceKind* (*)();
 using VersionOfModule = const char* (*)();
 inline constexpr const char* kDeviceKindOfModule = "probust_device_kind";

@@ -32,7 +32,7 @@ std::filesystem::path running_program() {
   std::error_code problem;
   std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
   if (!problem) return program;
-  // If /proc is not mounted, as in a minimal chroot, uses the path with which the program was started.
+  // If /proc is not mounted, as in a minimal chroot, uses the path by which the program was started.
   const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
   return started == nullptr ? "" : std::filesystem::canonical(started, problem);
 }

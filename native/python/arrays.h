@@ -27,7 +27,7 @@ inline Tensor tensor_of(const Floats& array) {
   return {Shape(array.shape(), array.shape() + array.ndim()), std::vector<float>(array.data(), array.data() + array.size())};
 }
 
-// Converts a tensor to an array without a copy: the array owns the tensor's numbers.
+// Converts a tensor to an array without copying: the array takes ownership of the tensor's numbers.
 inline py::array_t<float> array_of(Tensor tensor) {
   auto kept = std::make_unique<std::vector<float>>(std::move(tensor.data));
   const float* numbers = kept->data();
@@ -61,7 +61,7 @@ class PointsOf {
   std::int64_t size_;
 };
 
-// Numbers such as labels: either one per point, or none if the argument was not given.
+// Numbers such as labels: one per point, or none if the argument was not given.
 class NumbersOf {
  public:
   NumbersOf(const char* name, const std::optional<Whole>& array, std::int64_t points) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions that probust/__init__.py calls. They take arrays and return columns; the interface for users is written in
-// Python.
+// The functions that probust/__init__.py calls. They take arrays and return columns; the public interface is written in Python.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -64,7 +63,7 @@ OwnPerturbation perturbation_of(const py::tuple& entry, const std::shared_ptr<Wo
   return own;
 }
 
-// `functions` maps the NAME of "transform:NAME" to (function, latents); a NAME that is not in it is the name of a file.
+// `functions` maps each NAME of "transform:NAME" to (function, latents). A NAME that it does not contain is the name of a file.
 std::vector<Noise> noises_of(const std::vector<std::string>& texts, const py::dict& functions,
                              const std::shared_ptr<Worker>& worker) {
   NoiseSource source = datasets::noise_files();
@@ -105,7 +104,7 @@ py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   return columns;
 }
 
-// The Python functions of a model that was not loaded from a file. Python's cycle collector can reach them.
+// The Python functions of a model that was not loaded from a file. They are visible to Python's cycle collector.
 struct Functions {
   py::object logits, vjp;
 };
@@ -149,7 +148,7 @@ class Model {
     });
   }
 
-  // The report as JSON and as text.
+  // Returns the report as JSON and as text.
   py::tuple check(const Floats& x, const std::optional<Whole>& labels, const std::vector<double>& sigmas) {
     const PointsOf points(x, point_shape());
     const NumbersOf all_labels("labels", labels, points.count());
@@ -244,7 +243,7 @@ class Model {
     return all;
   }
 
-  // Serialises calls: each call waits for the previous one. In the child of a fork, this wait would never end.
+  // Serialises calls: each call waits for the previous one. In the child of a fork, that wait would never end.
   struct Turn {
     Model& model;
     std::unique_lock<std::timed_mutex> lock;
@@ -374,8 +373,8 @@ Functions* functions_of(PyObject* self) {
   return py::cast<Model&>(py::handle(self)).functions();
 }
 
-// Shows a model's functions to the cycle collector, because a function that refers to its model, such as a method of an object
-// that owns the model, forms a cycle.
+// Shows a model's functions to the cycle collector. A function that refers to its own model, such as a method of an object that
+// owns the model, forms a cycle.
 void collect_cycles(PyHeapTypeObject* type) {
   type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type->ht_type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
@@ -395,7 +394,7 @@ void collect_cycles(PyHeapTypeObject* type) {
 }
 
 void raise(const Error& error) {
-  const std::string line = error.message();  // may contain a file's name, which need not be UTF-8
+  const std::string line = error.message();  // may contain a file name, which need not be UTF-8
   const auto text = py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(line.data(), static_cast<py::ssize_t>(line.size()), "backslashreplace"));
   const py::object exception = py::module_::import("probust._errors").attr("exception")(static_cast<int>(error.code), text);
@@ -406,7 +405,7 @@ py::tuple mean_of(double mean, double low, double high, std::int64_t count) { re
 
 py::tuple mean_of(const MeanInterval& mean) { return mean_of(mean.mean, mean.low, mean.high, mean.count); }
 
-// Aggregates columns of rows: for each noise and estimator, the accuracy without and under noise and mean p.
+// Aggregates columns of rows: for each noise and estimator, the accuracies without and under noise, and mean p.
 py::list accuracies(const std::vector<std::int64_t>& label, const std::vector<std::int64_t>& predicted,
                     const std::vector<std::string>& noise, const std::vector<std::string>& estimator,
                     const std::vector<std::string>& method, const std::vector<double>& p, const std::vector<double>& std_error,

@@ -41,7 +41,7 @@ py::object read(const std::string& path, std::int64_t offset, std::int64_t limit
   Dataset data = unlocked([&] { return read_dataset(path, options).value(); });
   py::list bad;
   for (const BadPoint& each : data.bad) bad.append(py::make_tuple(each.index, py::bytes(each.error.message())));
-  py::list notes, names;  // as bytes, because they may contain names of files, which need not be UTF-8
+  py::list notes, names;  // as bytes, because they may contain file names, which need not be UTF-8
   for (const std::string& note : data.notes) notes.append(py::bytes(spelled(note, as_field)));
   for (const std::string& name : data.class_names) names.append(py::bytes(name));
   return points_of(std::move(data.x), data.labels) + py::make_tuple(bad, names, notes, py::bytes(data.label_mapping));

@@ -16,9 +16,9 @@ namespace probust::python {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-/// Makes a call that may wait for the interpreter's lock. Before version 3.14, a finalizing interpreter ends the threads that
-/// wait for its lock, and glibc unwinds their stacks as for an exception. Destructors and handlers do not expect that, so such
-/// a thread waits here for the end of the process, as it does in later versions.
+/// Makes a call that may wait for the interpreter's lock. Before Python 3.14, a finalizing interpreter ends the threads that
+/// wait for its lock, and glibc unwinds their stacks as if for an exception. Destructors and handlers do not expect that, so
+/// such a thread waits here until the process ends, as it does in later versions.
 template <class Call>
 auto call_python(const Call& call) {
 #ifdef _CXXABI_FORCED_H
@@ -46,14 +46,14 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// Runs `work` without the interpreter's lock. It must not call Python.
+/// Runs `work`, which must not call Python, without the interpreter's lock.
 template <class Work>
 auto unlocked(const Work& work) {
   const Unlocked released;
   return work();
 }
 
-/// Calls a Python function. Throws its exception.
+/// Calls a Python function. Throws the function's exceptions.
 template <class... Objects>
 pybind11::object result_of(const pybind11::object& function, const Objects&... arguments) {
   PyObject* const result = call_python([&] { return PyObject_CallFunctionObjArgs(function.ptr(), arguments.ptr()..., nullptr); });

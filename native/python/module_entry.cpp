@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The extension module in packages that contain the library once for each of several instruction sets (packaging/).
+// The extension module for packages that contain the library once for each of several instruction sets (packaging/).
 #include <pybind11/pybind11.h>
 
 extern "C" void probust_bind(PyObject* module);

@@ -21,7 +21,7 @@ OF_X86 = "x86-64 x86-64-v3 x86-64-v4"
 
 
 def variants():
-    """The instruction sets to compile for. The first is for any processor."""
+    """The instruction sets to compile for. The first one is for any processor."""
     return os.environ.get("PROBUST_VARIANTS", OF_X86 if platform.machine() == "x86_64" else "").split() or [""]
 
 

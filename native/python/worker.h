@@ -18,17 +18,17 @@
 
 namespace probust::python {
 
-/// Runs work of the core on a thread of its own, without the interpreter's lock. Meanwhile, the Python thread that started the
-/// work handles signals, reports progress, and calls the classifier's functions. Ctrl-C therefore interrupts these functions,
-/// and their exceptions propagate in that thread.
+/// Runs work of the core on its own thread, without the interpreter's lock. Meanwhile, the Python thread that started the work
+/// handles signals, reports progress, and calls the classifier's functions. Ctrl-C therefore interrupts these functions, and
+/// their exceptions propagate in the Python thread.
 class Worker {
  public:
   using Task = std::function<void()>;
 
   /// Runs `work` and waits for it. The caller must hold the interpreter's lock. Calls `report` about ten times a second. If a
   /// Python exception is raised during that time, sets `stop` and throws the exception when the work has ended. Otherwise
-  /// throws the exception of `work`, if any. If one of the classifier's functions forks this process, the child throws at once,
-  /// because the work would never end there.
+  /// throws the exception of `work`, if any. If one of the classifier's functions forks this process, run() throws immediately
+  /// in the child, because the work would never end there.
   void run(StopToken& stop, const Task& work, const Task& report) {
     std::exception_ptr failed, raised;
     done_ = refused_ = abandoned_ = false;
@@ -78,9 +78,9 @@ class Worker {
     if (refused_) throw interruption();
   }
 
-  /// Stops the work of all workers, and waits up to kLastWait for it, so that no work runs while the process ends. The caller
-  /// must hold the interpreter's lock, and the interpreter must be about to end: the threads that started the work never return
-  /// from their calls.
+  /// Stops the work of all workers, and waits for at most kLastWait until it has stopped, so that no work runs while the
+  /// process ends. The caller must hold the interpreter's lock, and the interpreter must be about to end: the threads that
+  /// started the work never return from their calls.
   static void end_all() {
     const Unlocked unlocked;
     All& all = of_process();
@@ -143,7 +143,7 @@ class Worker {
     wait_for_the_end();
   }
 
-  // Waits for a task, with a time limit. Returns whether the work is still running.
+  // Waits for a task, up to a time limit. Returns whether the work is still running.
   bool wait(const Task*& task) {
     const Unlocked unlocked;
     std::unique_lock lock(mutex_);

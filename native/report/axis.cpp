@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLargest = 1e300;  // differences between numbers up to this are finite
 
-// The smallest number of the form 1, 2 or 5 times a power of ten such that the span has at most `most` steps of this size.
+// The smallest step of the form 1, 2 or 5 times a power of ten that fits into the span at most `most` times.
 double nice_step(double span, int most) {
   const double least = span / most, power = std::pow(10.0, std::floor(std::log10(least)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -27,7 +27,7 @@ std::vector<double> multiples(double step, double low, double high) {
   return values;
 }
 
-// Ticks at 1, 2 and 5 times powers of ten. If these are too many, only at powers of ten, or at every k-th power.
+// Ticks at 1, 2 and 5 times powers of ten. If these are too many, ticks only at powers of ten, or at every k-th power.
 std::vector<double> logarithmic_ticks(double low, double high, int most) {
   const double decades = std::log10(high / low);
   const int every = std::max(1, static_cast<int>(std::ceil(decades / most)));
@@ -43,7 +43,7 @@ std::vector<double> logarithmic_ticks(double low, double high, int most) {
   return values.size() > 1 ? values : multiples(nice_step(high - low, most), low, high);
 }
 
-// A ruler with the ends that the axis sets or, if it sets none, those of the values. The two ends never coincide.
+// A ruler whose ends are those that the axis sets or, if it sets none, those of the values. The two ends never coincide.
 Ruler of_values(const Axis& axis, std::vector<double> values) {
   std::erase_if(values, [&](double value) { return !shown(axis, value); });
   Ruler range{.logarithmic = axis.logarithmic};

@@ -25,13 +25,13 @@ struct Ruler {
   bool logarithmic = false;
   std::vector<Tick> ticks{};
 
-  /// The relative position of a value: 0 at `low`, 1 at `high`. It is limited to -1..2, so that infinite bounds have a
-  /// position.
+  /// The relative position of a value: 0 at `low`, 1 at `high`. It is limited to the range -1..2, so that infinite bounds have
+  /// a position, too.
   double share(double value) const;
 };
 
 /// A ruler for the values on an axis; values that cannot be shown are ignored. `most` is the largest number of ticks. An end
-/// that the axis does not set is extended: to the next tick if `to_ticks`, otherwise by a small margin.
+/// that the axis does not set is extended to the next tick if `to_ticks`, and otherwise by a small margin.
 Ruler ruler(const Axis& axis, const std::vector<double>& values, int most, bool to_ticks);
 
 /// A number with at most ten digits, such as "0.25", "1e-5" or "20000".

@@ -11,7 +11,7 @@
 namespace probust::report {
 namespace {
 
-// The comparison of a model of the other run with a model of this run.
+// The comparison of one model of the other run with one model of this run.
 struct ComparedModels {
   std::string baseline, run;  // names of the two models
   std::vector<PairedComparison> groups;

@@ -5,8 +5,8 @@
 
 namespace probust::report {
 
-/// The density of a sample. `heights` are values in ascending order, from the smallest of the sample to the largest; `shares` are
-/// the densities there, divided by the largest density.
+/// The density of a sample. `heights` are values in ascending order, from the smallest value of the sample to the largest;
+/// `shares` are the densities at these values, divided by the largest density.
 struct Density {
   std::vector<double> heights, shares;
 };

@@ -15,7 +15,7 @@ namespace probust::report {
 namespace {
 
 constexpr std::int64_t kMostDots = 1000;  // the largest number of dots in a scatter chart
-constexpr std::size_t kMostPairs = 3;     // the largest number of charts per model
+constexpr std::size_t kMostPairs = 3;     // the largest number of scatter charts per model
 constexpr int kRadii = 60;                // number of radii in a chart
 
 Table table_of_comparisons(const Material& material, const std::vector<Comparison>& comparisons) {

@@ -15,13 +15,13 @@ namespace probust::report {
 
 /// The rows of one model that a report shows first.
 struct Focus {
-  std::string model, estimator;  ///< the model, and the estimator with p for the most points (of several, the first requested)
-  std::vector<const RowGroup*> noises{};  ///< the caller's groups of rows, one for each noise, in order of appearance
+  std::string model, estimator;  ///< the model, and the estimator with p for the most points (in a tie, the one requested first)
+  std::vector<const RowGroup*> noises{};  ///< the caller's row groups, one for each noise, in order of appearance
   std::size_t widest = 0;                 ///< the index of the noise at which p varies most between points
 
   const RowGroup& at_widest() const { return *noises[widest]; }
 
-  /// All `noises` if there are at most four; otherwise the first, the widest and the last.
+  /// All `noises` if there are at most four; otherwise, the first, the widest and the last.
   std::vector<const RowGroup*> few() const;
 };
 

@@ -11,7 +11,7 @@
 namespace probust::report {
 namespace {
 
-// "label 3 (Bag), predicted 5 (Shirt)".
+// A text such as "label 3 (Bag), predicted 5 (Shirt)".
 std::string answer_of(const Row& row, const std::vector<std::string>& class_names) {
   const std::string predicted = class_text(row.predicted, class_names);
   if (!row.label) return "predicted " + predicted;

@@ -17,7 +17,7 @@
 
 namespace probust::report {
 
-/// A point under a noise. Several rows may be about it, one for each estimator.
+/// A point under a noise model. It may have several rows, one for each estimator.
 struct NoisyPoint {
   std::string model, noise;  ///< as in rows
   std::int64_t index = 0;
@@ -29,7 +29,7 @@ NoisyPoint noisy_point_of(const Row& row);
 struct SampleSheet {
   std::int64_t index = 0;
   Picture original{};
-  std::map<std::string, std::vector<Picture>> of_noise{};  ///< by the noise's text in rows; the least changed first
+  std::map<std::string, std::vector<Picture>> of_noise{};  ///< by the noise's text in rows; the least changed samples first
 };
 
 /// Points as pictures, or the reason why there are none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Pieces of HTML. Arguments are text, which is escaped, unless they are called `html`.
+// Pieces of HTML. All arguments are text, which is escaped, except those called `html`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace probust::report {
 
-/// Text as the content of an element or the value of an attribute. Invisible characters are escaped (printable).
+/// Text as the content of an element or the value of an attribute. Invisible characters are escaped, too (see printable).
 std::string html_text(std::string_view text);
 
 std::string paragraph(std::string_view text);
@@ -41,8 +41,8 @@ std::string list(const std::vector<std::string>& items);
 /// The table in a box that scrolls if the table is wider than the page. Empty if the table has no rows.
 std::string table(const Table& table);
 
-/// A chart with a caption below it. A wide one is drawn twice, because its text would be too small on a phone; the style sheet
-/// shows one of them.
+/// A chart with a caption below it. A wide chart is drawn in two sizes, because its text would be too small on a phone; the
+/// style sheet shows one of them.
 std::string figure(const Chart& chart, std::string_view caption);
 
 /// A complete document in one file. It loads nothing, and its content security policy forbids loading.

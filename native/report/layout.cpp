@@ -30,7 +30,7 @@ Values values_of(const Chart& chart) {
   return values;
 }
 
-// The axis with its ends set half a cell beyond the first and the last centre.
+// The axis, with its ends half a cell beyond the first and the last centre.
 Axis edges_of(Axis axis, const std::vector<double>& centres) {
   if (centres.size() < 2) return axis;
   const double half = 0.5 * (centres.back() - centres.front()) / static_cast<double>(centres.size() - 1);

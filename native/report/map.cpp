@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shows values as colours from dark blue through green to yellow. Larger values are brighter, so the map can be read in print
+// Shows values as colours from dark blue through green to yellow. Larger values are brighter, so the map is readable in print
 // and by people with colour blindness. The cells cover the background, so the colours are the same on light and dark pages.
 #include "report/map.h"
 
@@ -15,7 +15,7 @@
 namespace probust::report {
 namespace {
 
-constexpr int kColourSteps = 48;  // finer steps are hard to distinguish; all cells of a step are one path
+constexpr int kColourSteps = 48;  // finer steps are hard to distinguish; all cells of a step form one path
 
 // Six colours at equal distances from the colour map Viridis by S. van der Walt and N. Smith (CC0).
 constexpr std::array<std::array<int, 3>, 6> kAnchors = {
@@ -24,7 +24,7 @@ constexpr std::array<std::array<int, 3>, 6> kAnchors = {
 int step_of(double share) { return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (kColourSteps - 1))); }
 std::string colour_of_step(int step) { return map_colour(static_cast<double>(step) / (kColourSteps - 1)); }
 
-// Half the distance between neighbouring centres.
+// Half the distance between adjacent centres.
 double half_of(const std::vector<double>& centres) {
   return 0.5 * (centres.back() - centres.front()) / static_cast<double>(centres.size() - 1);
 }
@@ -63,7 +63,7 @@ std::string cells(const Grid& grid, const Layout& layout) {
         paths[step] += rectangle(layout.at_x(grid.x[first] - half_x), top, layout.at_x(grid.x[next - 1] + half_x), bottom);
     }
   }
-  std::string text = "<g shape-rendering=\"crispEdges\">\n";  // no gaps between neighbours
+  std::string text = "<g shape-rendering=\"crispEdges\">\n";  // no gaps between adjacent cells
   for (const auto& [step, path] : paths) text += fmt::format("<path d=\"{}\" fill=\"{}\"/>\n", path, colour_of_step(step));
   return text + "</g>\n";
 }

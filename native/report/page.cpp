@@ -35,7 +35,7 @@ std::string surviving(const Run& run) {
   return what;
 }
 
-// The introduction of the page, with `html` after its title.
+// The introduction of the page. `html` follows the title.
 std::string header(const Run& run, const std::string& title, const std::string& html) {
   const bool perturbed = !noises_on_sheet(run).empty();
   return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) + html +
@@ -50,14 +50,14 @@ std::string header(const Run& run, const std::string& title, const std::string& 
          "</header>\n";
 }
 
-// The position before a value that may be a path: after "cov=" and "transform:".
+// The position at which a value that may be a path begins: after "cov=" and "transform:".
 std::size_t beginning_of_value(const std::string& noise, std::size_t from) {
   constexpr std::string_view kOwn = "transform:";
   const std::size_t own = noise.find(kOwn, from);
   return std::min(noise.find('=', from), own == std::string::npos ? own : own + kOwn.size() - 1);
 }
 
-// The noise without the folders of its files: "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
+// The noise without the folders of its files: "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy".
 std::string without_folders(const std::string& noise) {
   std::string text;
   for (std::size_t at = 0; at < noise.size();) {

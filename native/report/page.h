@@ -30,12 +30,12 @@ struct Run {
 /// The rows of the points whose pictures a report shows, one for each point and noise.
 std::vector<const Row*> pictured_rows(const Run& run);
 
-/// The noises of which a report shows samples, as in rows: all noises of a run that has perturbations of images; otherwise
+/// The noises, as in rows, of which a report shows samples: all noises of a run that has perturbations of images; otherwise
 /// none.
 std::vector<std::string> noises_on_sheet(const Run& run);
 
-/// The point of which the report shows these samples: the first one that all models classify correctly or, if there is no such
-/// point, the first one.
+/// The point whose noisy samples the report shows: the first one that all models classify correctly or, if there is none, the
+/// first point.
 std::int64_t point_on_sheet(const Run& run);
 
 /// Removes the folders from the paths in noise models: in all rows, "gaussian:cov=/data/cov.npy" becomes

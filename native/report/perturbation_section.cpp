@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostStrengths = 6;  // the largest number of strengths shown for a family
 
-// At most kMostStrengths of the strengths, from the first to the last.
+// At most kMostStrengths of the strengths, including the first and the last.
 std::vector<const FamilyStrength*> shown_strengths(const FamilyRows& rows) {
   std::vector<const FamilyStrength*> shown;
   const std::size_t all = rows.strengths.size(), count = std::min(all, kMostStrengths);
@@ -46,8 +46,8 @@ std::string table_of_families(const std::vector<FamilyRows>& families, const std
   return table(strengths);
 }
 
-// "The most dangerous is rotate, which turns the image about its centre: a prediction survives with probability 0.61, and
-// accuracy is 55.0% instead of 80.0%."
+// A sentence such as "The most dangerous is rotate, which turns the image about its centre: a prediction survives with
+// probability 0.61, and accuracy is 55.0% instead of 80.0%."
 std::string most_dangerous(const std::vector<FamilyRows>& families) {
   const FamilyRows& first = families.front();
   if (!std::isfinite(first.p.mean)) return "p could not be computed for any noise.";

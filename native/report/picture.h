@@ -24,14 +24,14 @@ struct Brightness {
   double black = 0, white = 1;
 };
 
-/// The range from 0 to 1 if it contains all finite values, as for pixels; otherwise the range of the values.
+/// The range 0 to 1 if it contains all finite values, as for pixels; otherwise the range of the finite values.
 Brightness brightness_of(const Tensor& x);
 
 /// Whether points of this shape are images: [1, H, W] or [3, H, W].
 bool is_image(const Shape& point);
 
-/// The picture of a point x [1, C, H, W], reduced by averaging if a side has more than `most` pixels. Values that are not
-/// finite are black.
+/// The picture of a point x [1, C, H, W], shrunk by averaging if a side has more than `most` pixels. Values that are not finite
+/// are black.
 Picture picture_of(const Tensor& x, const Brightness& brightness, std::int64_t most = 128);
 
 /// The bytes of a PNG file. Throws Error{resources}.

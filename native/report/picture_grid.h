@@ -12,7 +12,7 @@
 namespace probust::report {
 
 struct GridCell {
-  Picture picture{};   ///< if it has no bytes, the cell has no picture
+  Picture picture{};   ///< the cell is empty if this has no bytes
   std::string text{};  ///< the text below the picture; may be empty
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draws charts as SVG. Each series is a <g> element with its own `color`, which all parts of the series use.
+// Draws charts as SVG. Each series is a <g> element with its own `color`, which all its parts use.
 #include "report/plot.h"
 
 #include <fmt/format.h>
@@ -92,7 +92,7 @@ class Drawing {
   }
 
   // Marks are clipped slightly outside the frame, so that marks on its edge are drawn completely. An inner <svg> does this
-  // without an id.
+  // without needing an id.
   std::string inside(const std::string& marks) const {
     const std::string box =
         fmt::format("{0} {1} {2} {3}", px(layout_.left - kRoom), px(layout_.top - kRoom),
@@ -116,7 +116,7 @@ class Drawing {
 
   std::string x_ticks() const {
     std::string text;
-    double end = -1e9;  // the right end of the last number that was drawn
+    double end = -1e9;  // the right end of the last number drawn
     for (std::size_t k = 0; k < layout_.x.ticks.size(); ++k) {
       const double x = at_x(layout_.x.ticks[k].value), y = layout_.bottom + kRoom + 0.75 * kFont;
       const std::string& name = layout_.x.ticks[k].text;
@@ -187,7 +187,7 @@ class Drawing {
 
   // ---- marks
 
-  // Calls draw(first, last) for each run of successive points that can all be shown.
+  // Calls draw(first, last) for each run of consecutive points that can all be shown.
   template <class Draw>
   void for_each_run(std::size_t k, const Draw& draw) const {
     const std::vector<PlotPoint>& points = chart_.series[k].points;
@@ -290,7 +290,7 @@ class Drawing {
     return path.empty() ? "" : fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"/>\n", path);
   }
 
-  // If there are many points, they are drawn as one path of dots, and only one of several dots at the same position is drawn.
+  // If there are many points, they are drawn as one path of dots, with only one dot for each position.
   std::string markers(std::size_t k) const {
     constexpr std::size_t kMany = 400;
     const std::vector<PlotPoint>& points = chart_.series[k].points;

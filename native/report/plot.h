@@ -25,17 +25,18 @@ struct Series {
 
 enum class Mark : std::uint8_t {
   line,     ///< points in order of ascending x, joined by lines
-  bar,      ///< x is the number of a category
-  violin,   ///< for each category, a shape whose width is the density of its values, with their median, mean and its interval
+  bar,      ///< bars; x is the number of a category
+  violin,   ///< for each category, a shape whose width is the density of its values, with their median, their mean and the mean's
+            ///< interval
   scatter,  ///< points without lines
   map       ///< the cells of `grid`, coloured by their values, and a colour bar
 };
 
 struct Axis {
   std::string label{};
-  std::optional<double> low{}, high{};    ///< ends of the axis; if empty, those of the data, extended to ticks
-  bool logarithmic = false;               ///< values that are not positive are left out
-  std::vector<std::string> categories{};  ///< names to show instead of numbers; category k is at k
+  std::optional<double> low{}, high{};    ///< ends of the axis; if empty, the ends of the data, extended to ticks
+  bool logarithmic = false;               ///< values that are not positive are omitted
+  std::vector<std::string> categories{};  ///< names to show instead of numbers; category k is at value k
   bool every_value = false;  ///< whether ticks are at the values of the data, such as the scales of a sweep, if they are few
 };
 
@@ -58,7 +59,7 @@ struct Chart {
 };
 
 enum class Surroundings : std::uint8_t {
-  file,  ///< a separate file: white background
+  file,  ///< a separate file with a white background
   page   ///< part of an HTML page: no background, text in the page's colour, series in --plot-1 to --plot-8 if the page sets them
 };
 

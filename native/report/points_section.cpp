@@ -62,7 +62,7 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
   }
   for (const std::int64_t number : classes) {
     std::vector<std::string> cells{class_text(number, material.run.class_names), "0"};
-    const auto place = [&](const GroupBias& noise) {  // the class must occur
+    const auto place = [&](const GroupBias& noise) {  // the class must occur in the group
       return std::lower_bound(noise.classes.begin(), noise.classes.end(), number) - noise.classes.begin();
     };
     if (clean) {
@@ -118,7 +118,7 @@ std::string bias_of_focus(const Material& material, const Focus& focus) {
                                                    material.of_model(focus.model), focus.estimator)));
 }
 
-// By point: the sigma at which its p falls to kTolerated. Empty if `sweep` is null.
+// For each point, the sigma at which its p falls to kTolerated. Empty if `sweep` is null.
 std::map<std::int64_t, std::string> tolerated_by_point(const RowSweep* sweep) {
   std::map<std::int64_t, std::string> scales;
   if (sweep == nullptr) return scales;

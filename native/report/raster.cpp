@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draws grids of pictures as bitmaps. The layout is that of a table: names of rows on the left, names of columns above, and
-// texts below the pictures.
+// Draws grids of pictures as bitmaps. The layout is a table: names of rows on the left, names of columns at the top, and texts
+// below the pictures.
 #include <algorithm>
 
 #include "probust/base/error.h"

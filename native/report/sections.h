@@ -31,19 +31,19 @@ struct Material {
   std::vector<Column> key_columns() const;
   std::vector<std::string> key_cells(const GroupKey& key) const;
 
-  /// The sweep over the scales of the focus's widest noise, with its estimator; null if there is only one scale.
+  /// The sweep over the scales of the focus's widest noise, with the focus's estimator; null if there is only one scale.
   const RowSweep* sweep_of(const Focus& focus) const;
 
   /// "of MODEL " if there are several models; otherwise empty.
   std::string of_model(const std::string& model) const;
 };
 
-/// A box with the warnings of the check before the run and, if `other` is given, of that before the other run; empty if there
-/// are no warnings.
+/// A box with the warnings of the check before the run and, if `other` is given, of the check before the other run; empty if
+/// there are no warnings.
 std::string warnings_box(const Run& run, const Run* other);
 
-/// verdict: for each model of `other`, a sentence that compares it with the run. comparison_section: the comparison with all
-/// numbers.
+/// verdict: for each model of `other`, a sentence that compares it with the run. comparison_section: the full comparison, with
+/// all numbers.
 std::string verdict(const Run& run, const Run& other);
 std::string comparison_section(const Run& run, const Run& other);
 

@@ -15,7 +15,7 @@ namespace probust::report {
 namespace {
 
 constexpr std::array kThresholds = {0.5, 0.9, 0.99};
-constexpr int kSteps = 100;  // in the chart of a distribution
+constexpr int kSteps = 100;  // number of steps in the chart of a distribution
 
 std::string name_of(const RowSweep& sweep, const Material& material) {
   return (material.several_models() ? sweep.model + ", " : "") + sweep.estimator;

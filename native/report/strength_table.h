@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A table of kinds of noise at several strengths. The smaller p is, the redder the cell is.
+// A table of kinds of noise at several strengths. The smaller p, the redder the cell.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 
 namespace probust::report {
 
-/// The style sheet of every page. Its colours are those of the explorer, light or dark according to the reader's system.
+/// The style sheet of every page. It has the explorer's colours, light or dark according to the reader's system settings.
 extern const std::string_view kStyle;
 
 }  // namespace probust::report

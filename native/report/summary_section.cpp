@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The first and the last section: a summary of the run, and how it was made.
+// The first and the last section: a summary of the run, and how it was computed.
 #include <fmt/format.h>
 
 #include <algorithm>

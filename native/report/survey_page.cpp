@@ -27,7 +27,7 @@ std::string capital(std::string text) {
 // The noise in the form that --noise accepts, such as "blur:1".
 std::string noise_text(const SurveyedKind& kind, std::size_t strength) { return kind.name + ":" + kind.numbers[strength]; }
 
-// The share of points whose prediction is the label, without noise.
+// The share of points whose prediction without noise is the label.
 MeanInterval clean_of(const SurveyEntry& entry) { return mean_interval(entry.strengths[kMedium].group.correct()); }
 
 // ---- the introduction

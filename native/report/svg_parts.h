@@ -13,7 +13,7 @@ namespace probust::report {
 
 inline constexpr double kFont = 13, kTitleFont = 15;
 
-/// The approximate width in a typical sans-serif font, because the font of the reader is unknown.
+/// The approximate width of the text in a typical sans-serif font; the reader's font is unknown.
 double text_width(const std::string& text, double font = kFont);
 
 /// The opening <svg> tag of a picture of this size, its title, and a white background if it is a separate file. `style` is the
@@ -37,7 +37,7 @@ std::string line_from(double x1, double y1, double x2, double y2, const std::str
 /// colour.
 std::string marker(std::size_t k, double x, double y, double r);
 
-/// Completes an element, of which `open` is the beginning, such as `<rect x="1"`, and gives it a title unless `title` is empty.
+/// Completes an element whose beginning is `open`, such as `<rect x="1"`, and gives it a title unless `title` is empty.
 std::string titled(const std::string& open, const char* tag, const std::string& title);
 
 }  // namespace probust::report

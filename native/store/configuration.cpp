@@ -17,7 +17,7 @@
 namespace probust::store {
 namespace {
 
-// The CRC-32 and total length of bytes that are added in parts.
+// The CRC-32 and total length of a sequence of bytes that is passed in parts.
 class Checksum {
  public:
   void add(std::string_view bytes) {
@@ -31,8 +31,8 @@ class Checksum {
   std::uint64_t size_ = 0;
 };
 
-// The checksum covers the names and sizes of the files but not their content, because reading every image would take as long as
-// a short run.
+// For a folder, the checksum covers the names and sizes of the files but not their contents, because reading every image would
+// take as long as a short run.
 std::string folder_checksum(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {

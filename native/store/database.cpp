@@ -59,7 +59,7 @@ bool has_content(const std::string& path) {
   return !missing && size > 0;
 }
 
-// Whether the file is in write-ahead mode (section 1.3 of SQLite's file format), as runs of earlier versions of probust are.
+// Whether the file is in write-ahead mode (section 1.3 of SQLite's file format), which earlier versions of probust used.
 bool has_write_ahead_mode(const std::string& path) {
   constexpr int kReadVersion = 19;
   std::ifstream file(path, std::ios::binary);
@@ -91,8 +91,8 @@ Database::Database(std::string path, bool writable, bool locked) : path_(std::mo
 void Database::open_to_read(bool locked) {
   const std::string file = resolved(path_);
   const bool changing = has_content(file + "-wal") || has_content(file + "-journal");
-  // A file in write-ahead mode that no process writes is opened as immutable, because SQLite would otherwise create other files
-  // next to it.
+  // A file in write-ahead mode that no process is writing is opened as immutable, because SQLite would otherwise create other
+  // files next to it.
   const bool at_rest = has_write_ahead_mode(file) && !changing && (locked || !exists(file + "-lock"));
   if (!at_rest) {
     connect(path_, SQLITE_OPEN_READONLY);
@@ -106,7 +106,7 @@ void Database::open_to_read(bool locked) {
 }
 
 int Database::connect(const std::string& name, int flags) {
-  constexpr int kPatience = 60'000;  // milliseconds to wait for a lock; writers hold it for a few, readers for at most seconds
+  constexpr int kPatience = 60'000;  // milliseconds to wait for a lock; writers hold it for a few, readers at most for seconds
   sqlite3* connection = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);
@@ -114,8 +114,8 @@ int Database::connect(const std::string& name, int flags) {
   return result;
 }
 
-// Whether the content can be read. If the last writer was killed, SQLite may first have to complete or undo its changes, for
-// which it needs write permission.
+// Whether the content can be read. If the last writer was killed, SQLite may first have to complete or undo its changes, which
+// requires write permission.
 bool Database::readable() {
   return sqlite3_exec(connection_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
 }

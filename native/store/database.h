@@ -18,9 +18,9 @@ namespace probust::store {
 /// resources (the disk is full, or the file cannot be written), conflict (another process has locked the file).
 class Database {
  public:
-  /// Opens the file; if `writable` and there is none, creates it. A Database that is not writable never changes the file or its
-  /// folder: if the process that wrote the file died in the middle of a change, the change is completed or undone in a
-  /// temporary copy. `locked` means that this process holds the file's WriteLock.
+  /// Opens the file, or creates it if `writable` is set and there is none. A Database that is not writable never changes the
+  /// file or its folder: if the process that wrote the file died in the middle of a change, the change is completed or undone
+  /// in a temporary copy. `locked`: whether this process holds the file's WriteLock.
   Database(std::string path, bool writable, bool locked = false);
 
   /// Runs statements that have neither parameters nor results.

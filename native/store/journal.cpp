@@ -46,8 +46,8 @@ void Journal::open() {
   write(title_);
 }
 
-// Reads the journal. Returns whether there is a journal and its output can be continued. A last line without a newline was
-// interrupted while it was written. It is removed, because the next line would be appended to it.
+// Reads the journal. Returns whether there is a journal and its output can be continued. If the last line has no newline,
+// writing it was interrupted. It is removed, because the next line would otherwise be appended to it.
 bool Journal::goes_on(const std::string& path, const Configuration& configuration) {
   std::ifstream lines(path_, std::ios::binary);
   Configuration before;

@@ -16,7 +16,7 @@ namespace probust::store {
 /// file cannot be written.
 class Journal {
  public:
-  /// Reads the journal of the output at `path`. The first add() creates a new journal if there is none, if no part was
+  /// Reads the journal of the output at `path`. The first add() creates a new journal if there is none, if no part has been
   /// finished, or if the output is shorter than recorded. Throws Error: conflict if the output has a different configuration
   /// and `replace` is false; unreadable if the journal is damaged.
   Journal(const std::string& path, const Configuration& configuration, bool replace);
@@ -30,7 +30,7 @@ class Journal {
   /// The position in the data up to which the points of a model are finished.
   std::int64_t done(const std::string& model) const;
 
-  /// Records that the points of `model` up to this position are in the first `bytes` bytes of the output.
+  /// Records that the points of `model` up to this position are contained in the first `bytes` bytes of the output.
   void add(const std::string& model, std::int64_t position, std::int64_t bytes);
 
   /// Removes the journal of a complete output.

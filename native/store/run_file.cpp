@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS skipped (model TEXT NOT NULL, "index" INTEGER NOT NUL
   PRIMARY KEY (model, "index")) WITHOUT ROWID;
 )";
 
-// Whether a column of Row is stored in the table `questions` or in the key of `answers`, so that `answers` needs no other
+// Whether a column of Row is stored in the table `questions` or in the key of `answers`, so that `answers` needs no separate
 // column for it.
 bool is_elsewhere(std::string_view column) {
   constexpr std::string_view kElsewhere[] = {"model", "index", "noise", "sigma", "estimator"};
@@ -98,7 +98,7 @@ std::set<std::string> columns_in(Database& database, std::string_view table) {
   return columns;
 }
 
-// Adds the columns that a run of an earlier version lacks.
+// Adds the columns that runs of earlier versions lack.
 void add_columns(Database& database) {
   const std::set<std::string> known = columns_in(database, "answers");
   for_each_column([&](Column column, const auto& field) {
@@ -175,7 +175,7 @@ void set_entries(Database& database, const std::string& table, const Configurati
   }
 }
 
-// The ids of pairs of a noise and an estimator. An id is assigned when its pair first occurs.
+// The ids of pairs of a noise and an estimator. A pair gets its id when it first occurs.
 class Questions {
  public:
   explicit Questions(Database& database)
@@ -251,7 +251,7 @@ void insert_skipped(Database& database, std::span<const SkippedPoint> skipped) {
   }
 }
 
-// Calls `changes` in one transaction: the database gets either all changes or none.
+// Calls `changes` in one transaction, so that the database gets either all changes or none.
 void transact(Database& database, const std::function<void()>& changes) {
   database.execute("BEGIN IMMEDIATE;");
   try {
@@ -295,11 +295,11 @@ std::vector<Row> rows_after(Database& database, const std::string& model, std::i
   return rows;
 }
 
-// Takes the database out of write-ahead mode, in which earlier versions wrote runs.
+// Takes the database out of write-ahead mode, which earlier versions used.
 void leave_write_ahead_mode(Database& database) {
   try {
     database.execute("PRAGMA journal_mode=DELETE;");
-  } catch (const Error&) {  // another process is reading the run; it is then written in write-ahead mode, which works, too
+  } catch (const Error&) {  // another process is reading the run; writing in write-ahead mode also works
   }
 }
 
@@ -307,7 +307,7 @@ void leave_write_ahead_mode(Database& database) {
 
 struct RunFile::State {
   std::string path;
-  Configuration configuration;  // that begin() writes
+  Configuration configuration;  // for begin() to write
   Mode mode = Mode::resume;
   std::unique_ptr<WriteLock> lock;           // null for a run that is only read
   mutable std::optional<Database> database;  // empty for a run that begin() will create
@@ -404,7 +404,7 @@ void RunFile::append(const Results& results, const Configuration& information) {
   });
 }
 
-// Reads in parts, without an open transaction while rows are used: a slow reader would otherwise block writers.
+// Reads in parts, and holds no transaction open while rows are used: a slow reader would otherwise block writers.
 void RunFile::for_each(const std::function<void(const Row&)>& use) const {
   if (state_->tables() == nullptr) return;
   std::size_t most = 4096;
@@ -429,7 +429,7 @@ void RunFile::for_each(const std::function<void(const Row&)>& use) const {
   }
 }
 
-// Reads one state of the file, even if another process writes it.
+// Reads a consistent state of the file, even if another process is writing it.
 Results RunFile::results() const {
   Results results;
   if (state_->tables() == nullptr) return results;

@@ -12,7 +12,7 @@
 namespace probust::store {
 
 /// A run in a SQLite file: its configuration, and the rows of the finished points. Each append is atomic, even if the process
-/// is killed. Between two calls of append the file is complete: a copy of it has all rows so far. (SQLite's rollback journal
+/// is killed. Between two calls of append, the file is complete: a copy of it has all rows so far. (SQLite's rollback journal
 /// exists only during a transaction. A write-ahead log would keep rows in a second file, and readers would need write
 /// permission.) All functions throw Error: unreadable (the file is not a run), resources (it cannot be written), conflict (as
 /// described below, or another process has kept the file locked for a minute).
@@ -21,11 +21,11 @@ class RunFile {
   enum class Mode {
     resume,  ///< create a run, or continue the run with the same configuration
     extend,  ///< as `resume`, but extensible entries of the configuration may differ, and are then replaced
-    replace  ///< create a run; an existing one is removed
+    replace  ///< create a run; an existing run is removed first
   };
 
   /// Opens a run for writing, for as long as this object exists. Throws Error{conflict} if the configuration differs, naming
-  /// the first difference, or if another process writes the run.
+  /// the first difference, or if another process is writing the run.
   static RunFile open(const std::string& path, const Configuration& configuration, Mode mode);
 
   /// Like open(), but the file does not change before begin(), append() or set_information() is called, so that a command that

@@ -6,8 +6,8 @@
 namespace probust::store {
 
 /// Makes this process the only writer of a file until this object is destroyed or the process ends for any reason. The lock is
-/// on a separate file, PATH-lock, because closing any descriptor of the database would release SQLite's locks, and because an
-/// output may be replaced.
+/// on a separate file, PATH-lock, because closing any file descriptor of the database would release SQLite's locks, and because
+/// the output may be replaced.
 class WriteLock {
  public:
   /// Throws Error: conflict if another process holds the lock, resources if the lock file cannot be written.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// p_robust of twenty digits at three sizes of noise, in C++: digits MODEL.onnx POINTS.npz. The points are read by the C
+// p_robust of twenty digits at three sizes of noise, in C++: digits MODEL.onnx POINTS.npz. The points are read with the C
 // interface.
 #include <probust.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds one of each thing to copies of the files that have to change, and checks that these are the files the README's table
+"""Adds one of each thing to copies of the files that have to change, and checks that these are the files that the README's table
 names. Usage: extend.py FOLDER: writes FOLDER/PATH for every changed file, and prints their paths."""
 import pathlib
 import re
@@ -12,14 +12,14 @@ ROOT = HERE.parents[1]
 
 
 def promised(kind):
-    """The paths in the README's row for `kind`, as regular expressions: NAME is any name, and a folder any file in it."""
+    """The paths in the README's row for `kind`, as regular expressions: NAME matches any name, and a folder any file in it."""
     row = next(line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"| {kind} |"))
     paths = [path for path in re.findall(r"`([^`]+)`", row.split("|")[2]) if "/" in path]
     return {path: re.compile(re.escape(path).replace("NAME", r"\w+") + (r"\w+\.cpp" if path.endswith("/") else "")) for path in paths}
 
 
 def add(addition, texts):
-    """Puts the changed files into `texts`, by path. Returns their paths."""
+    """Adds the changed files to `texts`, by path. Returns their paths."""
     changed = set(addition["new"])
     for path in addition["new"]:
         texts[path] = (HERE / path).read_text()
@@ -48,7 +48,7 @@ def main():
             print(f"{addition['kind']} changes {len(changed)} files, more than {addition['most']}", file=sys.stderr)
         failed = failed or unnamed or unchanged or many
     for stale in (file for file in folder.rglob("*") if file.is_file() and file.relative_to(folder).as_posix() not in texts):
-        stale.unlink()  # of earlier additions: it would hide the project's own
+        stale.unlink()  # left by earlier additions, which would hide the project's own files
     for path, text in texts.items():
         target = folder / path
         if not target.is_file() or target.read_text() != text:

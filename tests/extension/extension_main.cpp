@@ -61,7 +61,8 @@ int main(int, char** argv) {
   }
   expect(found, "the column has its values");
 
-  // What holds for every operator is tested by the tests of operators, which are linked with the added ones (CMakeLists.txt).
+  // Properties that all operators have are tested by the tests of operators, which are linked with the added ones
+  // (CMakeLists.txt).
   for (const Op added : {Op::scaled_softplus, Op::bump}) {
     const auto& cases = test::op_cases();
     expect(std::any_of(cases.begin(), cases.end(), [&](const test::OpCase& one) { return one.op == added; }),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// entry_points.mjs [SEED [SECONDS]]: feeds the npm package's functions random and mutated values. Each call gives a value or a
-// ProbustError within a minute; afterwards the model answers as before. Needs the built package (build/wasm/npm, or PROBUST_PACKAGE).
+// entry_points.mjs [SEED [SECONDS]]: feeds the npm package's functions random and mutated values. Each call must return a value
+// or reject with a ProbustError within a minute; afterwards, the model must still work. Needs the built package (build/wasm/npm,
+// or PROBUST_PACKAGE).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -57,7 +58,7 @@ function options() {
   return random() < 0.1 ? oneOf(odd) : chosen;
 }
 
-let last; // a model that was a finding is kept
+let last; // a model that led to a finding is kept
 const calls = [
   async () => (await probust.loadModel((last = mutated(digits)))).dispose(),
   () => probust.loadModel(oneOf(odd)),

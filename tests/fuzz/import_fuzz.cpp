@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr std::int64_t kManyNodes = 2000;  // more would only be slow to differentiate
+constexpr std::int64_t kManyNodes = 2000;  // larger graphs would only be slow to differentiate
 
 void pass_over(const probust::Graph& graph) {
   check(graph);
@@ -34,7 +34,7 @@ void pass_over(const probust::Graph& graph) {
   }
 }
 
-// Runs within the granted memory.
+// Runs the graph if it fits into the given memory.
 void run(const probust::Graph& graph) {
   constexpr double kManyFlops = 1e7;
   probust::ExecutorOptions options;

@@ -37,7 +37,7 @@ std::string classifier() {
   return builder.bytes();
 }
 
-/// One node between an input and an output; other operands are weights or integers.
+/// A model with one node between input and output; other operands are weights or integers.
 std::string one_node(const std::string& op, const Shape& shape, const std::vector<std::string>& further) {
   OnnxBuilder builder;
   builder.input("x", shape).weight("w", Tensor(shape)).integers("i", {0, 1}).weight("s", Tensor::scalar(0.5F));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// random_calls SEED SECONDS: random sequences of public calls in three threads, each with models of its own from the same bytes,
-// while a fourth thread stops them now and then. An Error is a valid result unless it is an internal one; repeated calls give
-// equal rows. Under sanitizers it finds what the tests' orders do not.
+// random_calls SEED SECONDS: random sequences of public calls in three threads, each with its own models from the same bytes,
+// while a fourth thread occasionally stops them. An Error is a valid result unless it is internal, and repeated calls must return
+// equal rows. With sanitizers, this finds errors that depend on an order of calls that no test has.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -88,9 +88,9 @@ class Caller {
  public:
   explicit Caller(unsigned seed) : random_(seed) { load(); }
 
-  /// Ends the running call, from another thread.
+  /// Stops the running call, from another thread.
   void stop() {
-    const std::scoped_lock lock(mutex_);  // the model stays
+    const std::scoped_lock lock(mutex_);  // so that the model is not destroyed in the meantime
     model_->progress().stop = true;
   }
 
@@ -145,7 +145,7 @@ class Caller {
     auto run = model_->start_estimate(points(1 + random_() % 40), some_of(random_, kNoises), some_of(random_, kEstimators));
     for (std::size_t steps = random_() % 12; steps > 0 && !run.step(static_cast<double>(random_() % 3)); --steps) {
     }
-    (void)run.rows();  // and given up
+    (void)run.rows();  // the run is then abandoned
   }
 
   void analyse() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [SECONDS [TARGET...]]: fuzzes each target (default: all) for SECONDS of wall time (default 3600), one after another, starting
-# from generated files. Needs clang. Findings are written to build/fuzz/findings; the exit status is 1 if there are any. Each one that
-# is fixed gets a test in the test suite.
+# run.sh [SECONDS [TARGET...]]: fuzzes each target (default: all) for SECONDS of wall time (default 3600), one after another,
+# starting from generated files. Needs clang. Findings are written to build/fuzz/findings; the exit status is 1 if there are
+# any. When a finding is fixed, add a test to the test suite.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-3600}

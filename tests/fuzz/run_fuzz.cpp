@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// libFuzzer target for run files: a damaged or hostile one is read, or refused with one Error.
+// libFuzzer target for run files: a damaged or malicious file is either read or refused with one Error.
 #include "probust/analysis/results.h"
 #include "scratch.h"
 #include "store/run_file.h"

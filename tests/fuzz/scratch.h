@@ -12,10 +12,10 @@
 
 #include "probust/base/error.h"
 
-// For targets over files: readers take paths.
+// Files for targets whose readers take paths.
 namespace probust::fuzz {
 
-/// A folder in memory, if the system has one, for one process.
+/// A folder for this process, in memory if the system supports that.
 inline std::filesystem::path scratch_folder() {
   std::error_code problem;
   const std::filesystem::path memory = "/dev/shm";
@@ -25,7 +25,7 @@ inline std::filesystem::path scratch_folder() {
   return folder;
 }
 
-/// The bytes as a file of this name. It replaces the last one.
+/// Writes the bytes to a file with this name, replacing the previous one. Returns its path.
 inline std::string as_file(const std::string& name, const std::uint8_t* data, std::size_t size) {
   static const std::filesystem::path folder = scratch_folder();
   const std::string path = (folder / name).string();
@@ -34,7 +34,7 @@ inline std::string as_file(const std::string& name, const std::uint8_t* data, st
   return path;
 }
 
-/// Whatever the input, there is a value or one Error on one line. Anything else ends the process: a finding.
+/// For any input, the body must return a value or one Error of one line. Anything else ends the process, which is a finding.
 template <class Body>
 void value_or_error(Body&& body) {
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libFuzzer target for what people type and for lines of JSON: noise, estimators, events, class names, problems of `probust mvn`,
-// and files that noise texts name.
+// libFuzzer target for texts that users type and for lines of JSON: noise, estimators, events, class names, problems of `probust
+// mvn`, and files that noise texts refer to.
 #include <span>
 #include <vector>
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Noise may name a file: always this one.
+// Noise texts may refer to files; each name stands for this file.
 probust::NoiseSource one_file(const std::string& path) {
   const probust::NoiseSource files = probust::datasets::noise_files();
   return {[=](const std::string&) { return files.array(path); }, [=](const std::string&) { return files.categories(path); }};

@@ -14,13 +14,13 @@ import sys
 
 ROWS = 100
 CIFAR_ROW = 3073  # bytes
-LEFT_OUT = ["traffic_30_qconv"]  # it takes too long
+LEFT_OUT = ["traffic_30_qconv"]  # because it takes too long
 IDX = ["mnist-test-open-images-idx3-ubyte.gz", "fashion-test-open-images-idx3-ubyte.gz"]
 NPY = ["gtsrb32-test-open-images.npy", "gtsrb30-test-open-images.npy"]
 
 
 def first_of_idx(source, target):
-    """Bytes with a header of big-endian integers: magic number, then extents."""
+    """Bytes after a header of big-endian integers: a magic number, then the extents."""
     with gzip.open(source) as file:
         whole = file.read()
     extents = struct.unpack(f">{whole[3]}I", whole[4:4 + 4 * whole[3]])

@@ -9,10 +9,10 @@
 // Well-known networks as ONNX models with random weights, generated from a seed, without files.
 namespace probust::test {
 
-/// What may be smaller than in the network's paper.
+/// The sizes that may be smaller than in the network's paper.
 struct Scale {
-  double width = 1;       ///< factor of all channel counts, which stay multiples of 8
-  double depth = 1;       ///< factor of the number of blocks per stage; at least one each
+  double width = 1;       ///< factor of all numbers of channels, which remain multiples of 8
+  double depth = 1;       ///< factor of the number of blocks per stage, which is at least one
   std::int64_t size = 0;  ///< images are [3, size, size]; 0: the network's usual size
   std::int64_t classes = 10;
   unsigned seed = 1;

@@ -9,7 +9,7 @@
 
 namespace probust::test {
 
-/// Random numbers for tests. Standard libraries draw them differently, so no test may depend on their values.
+/// Random numbers for tests. Standard libraries generate them differently, so no test may depend on their values.
 class Normals {
  public:
   explicit Normals(unsigned seed) : bits_(seed) {}
@@ -20,7 +20,8 @@ class Normals {
   std::normal_distribution<double> normal_;
 };
 
-/// m rows of length 1 in `rank` dimensions, more alike for larger `common`: like a network's margin gradients.
+/// m rows of length 1 in `rank` dimensions, like the margin gradients of a network. The larger `common` is, the more similar
+/// they are.
 inline Eigen::MatrixXd random_factor(Eigen::Index m, Eigen::Index rank, Normals& normal, double common = 1.0) {
   Eigen::MatrixXd U(m, rank);
   for (Eigen::Index j = 0; j < rank; ++j) {

@@ -11,7 +11,7 @@
 // Noisy samples of one image.
 namespace probust::test {
 
-/// A smooth image with an edge; values within [0.05, 0.95].
+/// A smooth image with an edge. Its values are within [0.05, 0.95].
 inline std::vector<float> picture(const Shape& shape) {
   const std::int64_t columns = shape.back(), rows = element_count(shape) / columns;
   std::vector<float> x;
@@ -43,7 +43,7 @@ inline std::vector<float> lane_of(const std::vector<float>& all, std::size_t lan
   return x;
 }
 
-/// Euclidean.
+/// The Euclidean distance.
 inline double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double sum = 0;
   for (std::size_t e = 0; e < a.size(); ++e) sum += (double{a[e]} - b[e]) * (double{a[e]} - b[e]);

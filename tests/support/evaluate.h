@@ -25,13 +25,13 @@ inline std::vector<Tensor> run_one(const Program& program, const Graph& graph, c
   return outputs;
 }
 
-/// The graph's value by the operators' reference definitions.
+/// The values of the graph's outputs, by the operators' reference definitions.
 inline std::vector<Tensor> evaluate(const Graph& graph, const std::vector<Tensor>& inputs) {
   return run_one(*compile_reference(graph), graph, inputs);
 }
 
-/// Uniform in [low, high). Not std::uniform_real_distribution, which gives other numbers with another standard library, and takes
-/// most of a test's time where tests are not optimised.
+/// Uniform in [low, high). Does not use std::uniform_real_distribution, which generates different numbers with each standard
+/// library, and would take most of the time of tests that are not optimised.
 inline Tensor random_tensor(const Shape& shape, std::mt19937& random, float low = -1, float high = 1) {
   constexpr float below_one = 0x1.fffffep-1F;
   Tensor tensor(shape);

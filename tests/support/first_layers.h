@@ -7,7 +7,7 @@
 #include "probust/ops/append.h"
 #include "support/evaluate.h"
 
-// Small classifiers with random weights whose first layers differ.
+// Small classifiers with random weights and different kinds of first layers.
 namespace probust::test {
 
 inline constexpr std::int64_t kInputs = 40, kClasses = 5;
@@ -24,7 +24,7 @@ inline ValueId dense(Graph& g, ValueId x, std::int64_t outputs, std::mt19937& ra
   return append(g, Op::add, {product, random_constant(g, {outputs}, random)});
 }
 
-// Layers of these widths with `between` them, then the logits.
+// Layers with these widths and `between` after each, followed by the logits.
 inline Graph perceptron(const std::vector<std::int64_t>& widths, Op between = Op::tanh) {
   std::mt19937 random(3);
   Graph g;
@@ -46,7 +46,7 @@ inline Graph strided(std::int64_t filters) {
   return g;
 }
 
-// The input is read twice.
+// A network in which two operators read the input.
 inline Graph forked() {
   std::mt19937 random(5);
   Graph g;

@@ -8,7 +8,7 @@
 
 namespace probust::test {
 
-/// Packs with zlib: window bits -15 give a bare stream, 31 gzip.
+/// Packs bytes with zlib. Window bits of -15 produce a bare deflate stream, 31 a gzip file.
 inline std::string packed(const std::string& bytes, int window_bits) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);

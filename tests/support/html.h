@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// Checks our own HTML: errors that a browser would have to repair, and resources that it would load.
+// Checks the project's HTML for errors that a browser would have to repair, and for resources that it would load.
 namespace probust::test {
 
 /// The tags of a page, as "table" and "/table", with everything between a quoted attribute's quotes skipped.
@@ -49,7 +49,7 @@ inline std::string misnested(const std::string& html) {
   return open.empty() ? "" : open.back() + " does not end";
 }
 
-/// What a page would load from elsewhere or run; empty if nothing.
+/// The parts of a page that would load something or run a script; empty if there are none.
 inline std::string foreign_parts(std::string html) {
   const std::string name = "xmlns=\"http://www.w3.org/2000/svg\"";  // a name, not an address
   for (std::size_t at = html.find(name); at != std::string::npos; at = html.find(name)) html.erase(at, name.size());

@@ -22,9 +22,9 @@ class HttpServer {
     int status = 200;
     std::string body;
     std::size_t announced = 0;  ///< length in the header; 0: the body's own
-    bool stalls = false;        ///< the connection stays open after the body, until the client or the server ends
+    bool stalls = false;        ///< whether the connection stays open after the body, until the client or the server ends
   };
-  /// Responses for a path, "/train.bin"; the second argument counts requests from 1.
+  /// Returns the response for a path such as "/train.bin". The second argument counts requests from 1.
   using Site = std::function<Answer(const std::string& path, int request)>;
 
   explicit HttpServer(Site site) : site_(std::move(site)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

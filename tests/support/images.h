@@ -31,7 +31,7 @@ inline std::string deflated(const std::string& bytes) {
   return out;
 }
 
-/// How a PNG file stores pixels (PNG, 11.2.2).
+/// How a PNG file stores its pixels (PNG, 11.2.2).
 struct PngKind {
   int bits = 8, colour = 0;
   std::string palette{};  ///< chunks between the header and the image

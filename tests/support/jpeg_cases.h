@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-// Images as Pillow 9.4 (libjpeg-turbo 2.1) decodes them after it has encoded them with `quality=`. Before, a byte was ((11 + 20
-// channel) row + (7 + 13 channel) column + 50 channel + 60 ((row / 3 + column / 4) mod 2)) mod 256, with whole quotients.
+// Images as Pillow 9.4 (libjpeg-turbo 2.1) decodes them after it has encoded them with `quality=`. Before encoding, a byte was
+// ((11 + 20 channel) row + (7 + 13 channel) column + 50 channel + 60 ((row / 3 + column / 4) mod 2)) mod 256, with whole
+// quotients.
 namespace probust::test {
 
 struct JpegCase {

@@ -27,7 +27,7 @@ inline Graph right_angle(float a1, float a2) {
   return g;
 }
 
-/// Probability of the same prediction under independent Gaussian noise; x is in class 0 if it is beyond both thresholds.
+/// The probability of the same prediction under independent Gaussian noise. x is in class 0 if it is beyond both thresholds.
 inline double right_angle_kept(double past1, double past2, double sigma1, double sigma2) {
   const double corner = normal::cdf(past1 / sigma1) * normal::cdf(past2 / sigma2);
   return past1 > 0 && past2 > 0 ? corner : 1 - corner;
@@ -44,7 +44,7 @@ inline ValueId squared_length(Graph& g, ValueId x) {
   return build::reshape(g, build::reduce_sum(g, build::multiply(g, x, x), {0}), {1});
 }
 
-/// Class 0 inside the ball of a radius: a quadratic boundary.
+/// Class 0 is inside a ball, so the boundary is quadratic.
 inline Graph ball(std::int64_t d, float radius) {
   Graph g;
   const ValueId x = append_input(g, {d}, Extent::example, "x");
@@ -52,7 +52,7 @@ inline Graph ball(std::int64_t d, float radius) {
   return g;
 }
 
-/// Class 0 inside the ellipsoid with these half axes [d].
+/// Class 0 is inside the ellipsoid with these half axes [d].
 inline Graph ellipsoid(const Tensor& half_axes) {
   Graph g;
   const ValueId x = append_input(g, half_axes.shape, Extent::example, "x");
@@ -78,7 +78,7 @@ inline double ellipsoid_distance(std::span<const float> half_axes, std::span<con
   return std::sqrt(square);
 }
 
-/// Class 0 between two radii.
+/// Class 0 is between two radii.
 inline Graph annulus(std::int64_t d, float inner, float outer) {
   Graph g;
   const ValueId x = append_input(g, {d}, Extent::example, "x");

@@ -13,10 +13,10 @@
 
 #include "support/op_graphs.h"
 
-// Programs of this machine's processor, and whether a lane's result depends on the others.
+// Programs for this machine's CPU, and checks that the result of a lane does not depend on other lanes.
 namespace probust::test {
 
-#ifdef PROBUST_SANITIZED  // several times slower
+#ifdef PROBUST_SANITIZED  // fewer, because sanitizers make programs several times slower
 inline constexpr std::int64_t kManyLanes = 49;
 #else
 inline constexpr std::int64_t kManyLanes = 144;
@@ -38,7 +38,7 @@ inline Values random_inputs(const Graph& graph, const Batch& batch, std::mt19937
   return inputs;
 }
 
-/// The lanes of `count` examples from `first`, with all their seeds.
+/// The lanes of `count` examples, beginning with example `first`, with all their seeds.
 inline std::vector<float> take_examples(const std::vector<float>& values, std::int64_t examples, std::int64_t first,
                                         std::int64_t count) {
   std::vector<float> part;
@@ -50,7 +50,8 @@ inline std::vector<float> take_examples(const std::vector<float>& values, std::i
   return part;
 }
 
-/// Runs all examples, then groups of some of them at the beginning, in the middle and at the end: every lane has the same bits.
+/// Runs all examples, then groups of some of them at the beginning, in the middle and at the end. Expects every lane to have
+/// the same bits in all runs.
 inline void expect_same_bits(const Compiler& compiler, const Graph& graph, const Batch& batch, const Values& inputs,
                              std::initializer_list<std::int64_t> counts, const std::string& what) {
   const auto program = compiler.compile(graph);

@@ -26,7 +26,7 @@ struct Step {
   std::int64_t pad = -1;  ///< on each side; -1: (kernel - 1) / 2
 };
 
-/// Writes a network layer by layer as an ONNX model, as PyTorch exports it, with random weights.
+/// Writes a network layer by layer as an ONNX model with random weights, in the way that PyTorch exports it.
 class Network {
  public:
   explicit Network(unsigned seed) : random_(seed) {}
@@ -56,7 +56,7 @@ class Network {
                      OnnxAttribute::ints("pads", {pad, pad, pad, pad}), OnnxAttribute::integer("group", step.groups)});
   }
 
-  /// `scale` is the approximate standard deviation of its output.
+  /// `scale` is the approximate standard deviation of the output.
   Feature batch_norm(const Feature& x, double scale = 1) {
     const std::int64_t channels = x.shape[1];
     return add_node("BatchNormalization",
@@ -72,7 +72,7 @@ class Network {
 
   Feature average_pool(const Feature& x, const Step& step) { return pool("AveragePool", x, step, 0, 0.7 * x.power); }
 
-  /// [1, channels, 1, 1]
+  /// x [1, channels, height, width] to [1, channels, 1, 1].
   Feature global_average(const Feature& x) {
     return add_node("GlobalAveragePool", {x.name}, {1, x.shape[1], 1, 1}, {}, 0.4 * x.power);
   }
@@ -83,7 +83,7 @@ class Network {
     return add_node("Flatten", {x.name}, {1, element_count(x.shape)}, {OnnxAttribute::integer("axis", 1)}, x.power);
   }
 
-  /// As in a last layer: x [1, n] to [1, outputs].
+  /// As for a last layer: x [1, n] to [1, outputs].
   Feature gemm(const Feature& x, std::int64_t outputs) {
     const std::int64_t inputs = x.shape[1];
     return add_node("Gemm",
@@ -132,13 +132,13 @@ class Network {
 
   // ---- any shape
 
-  // Mean squares of functions of a standard normal variable.
+  // The factors below are mean squares of functions of a standard normal variable.
   Feature relu(const Feature& x) { return add_node("Relu", {x.name}, x.shape, {}, 0.5 * x.power); }
   Feature sigmoid(const Feature& x) { return add_node("Sigmoid", {x.name}, x.shape, {}, 0.29); }
   Feature relu6(const Feature& x) { return add_node("Clip", {x.name, constant(0), constant(6)}, x.shape, {}, 0.5 * x.power); }
   Feature silu(const Feature& x) { return of_power(multiply(x, sigmoid(x)), 0.36 * x.power); }
 
-  /// x Phi(x), written as PyTorch writes it: 0.5 x (1 + erf(x / sqrt 2)).
+  /// x Phi(x), in the form in which PyTorch exports it: 0.5 x (1 + erf(x / sqrt 2)).
   Feature gelu(const Feature& x) {
     const Feature scaled = add_node("Div", {x.name, constant(std::sqrt(2.0F))}, x.shape);
     const Feature erf = add_node("Erf", {scaled.name}, x.shape);
@@ -146,7 +146,7 @@ class Network {
     return add_node("Mul", {multiply(x, raised).name, constant(0.5F)}, x.shape, {}, 0.43 * x.power);
   }
 
-  /// Operands of the same shape, or b broadcast along axes.
+  /// a and b have the same shape, or b is broadcast along axes.
   Feature add(const Feature& a, const Feature& b) { return add_node("Add", {a.name, b.name}, a.shape, {}, a.power + b.power); }
   Feature multiply(const Feature& a, const Feature& b) {
     return add_node("Mul", {a.name, b.name}, a.shape, {}, a.power * b.power);

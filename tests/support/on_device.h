@@ -25,7 +25,7 @@ inline std::vector<float> transposed_matrix(const std::vector<float>& from, std:
   return to;
 }
 
-// Shared by all tests: creating one is slow.
+// Shared by all tests, because creating a device is slow.
 inline cuda::Device& shared_device() {
   static auto& device = *new cuda::Device(0, cuda::Precision::float32);
   return device;
@@ -68,7 +68,7 @@ inline void expect_near(const std::vector<float>& actual, const std::vector<floa
     ASSERT_NEAR(actual[e], expected[e], tolerance * (1 + std::fabs(expected[e]))) << what << ", element " << e;
 }
 
-// Random points whose positions in the data are not their numbers here, each with a target.
+// Random points, each with a target. Their positions in the data differ from their indices in the batch.
 inline Points some_points(std::int64_t count, const Shape& shape, std::int64_t classes) {
   std::mt19937 random(8);
   Points points;

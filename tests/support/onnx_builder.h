@@ -14,13 +14,13 @@
 // Writes small ONNX files for tests, field by field.
 namespace probust::test {
 
-/// The values as bytes of a file.
+/// The values as bytes, in the form in which a file stores them.
 template <class T>
 std::string raw_bytes(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// A TensorProto whose ONNX data type is number `type`, with elements given as bytes of the file.
+/// A TensorProto whose ONNX data type is number `type`, with elements given as raw bytes.
 inline std::string encode_tensor(const Shape& shape, std::int32_t type, const std::string& raw, const std::string& name = {}) {
   std::string bytes;
   protozero::pbf_writer w(bytes);
@@ -94,7 +94,7 @@ class OnnxAttribute {
               for (const std::string& value : values) w.add_string(9, value);
             }};
   }
-  /// Inside a function: refers to the caller's attribute `reference`.
+  /// For use inside a function: refers to the caller's attribute `reference`.
   static OnnxAttribute from_caller(const std::string& name, const std::string& reference, std::int32_t type) {
     return {name, type, [&](Writer& w) { w.add_string(21, reference); }};
   }
@@ -141,7 +141,7 @@ class OnnxBuilder {
 
   OnnxBuilder& weight(const std::string& name, const Tensor& tensor) { return initializer(encode_tensor(tensor, name)); }
 
-  /// A vector, or a tensor of another shape.
+  /// Adds a vector or, with `shape`, a tensor of integers.
   OnnxBuilder& integers(const std::string& name, const std::vector<std::int64_t>& values, const Shape& shape = {}) {
     std::string bytes;
     protozero::pbf_writer w(bytes);
@@ -153,7 +153,7 @@ class OnnxBuilder {
     return initializer(bytes);
   }
 
-  /// A vector of texts.
+  /// Adds a vector of texts.
   OnnxBuilder& texts(const std::string& name, const std::vector<std::string>& values) {
     std::string bytes;
     protozero::pbf_writer w(bytes);
@@ -164,7 +164,7 @@ class OnnxBuilder {
     return initializer(bytes);
   }
 
-  /// An entry of the model's metadata.
+  /// Adds an entry to the model's metadata.
   OnnxBuilder& metadata(const std::string& key, const std::string& value) {
     metadata_.emplace_back(key, value);
     return *this;
@@ -173,13 +173,13 @@ class OnnxBuilder {
   OnnxBuilder& integer_output(const std::string& name, const Shape& shape) { return port(12, name, shape, 7); }
   OnnxBuilder& text_output(const std::string& name, const Shape& shape) { return port(12, name, shape, 8); }
 
-  /// An initializer given as encoded TensorProto.
+  /// Adds an initializer that is given as an encoded TensorProto.
   OnnxBuilder& initializer(const std::string& bytes) {
     protozero::pbf_writer(graph_).add_message(5, bytes);
     return *this;
   }
 
-  /// A model-local function "custom.NAME", made of the nodes added to `body`.
+  /// Adds a model-local function "custom.NAME" that consists of the nodes in `body`.
   OnnxBuilder& function(const std::string& name, const std::vector<std::string>& in, const std::vector<std::string>& out,
                         const OnnxBuilder& body) {
     std::string bytes, opset;
@@ -195,7 +195,7 @@ class OnnxBuilder {
     return *this;
   }
 
-  /// The graph alone, for an attribute that holds one.
+  /// The graph alone, for an attribute that contains a graph.
   const std::string& graph() const { return graph_; }
 
   std::string bytes() const {

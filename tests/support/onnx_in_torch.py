@@ -77,13 +77,13 @@ class Network(torch.nn.Module):
         self.input, self.output = inputs[0], graph.output[0].name
         self.nodes = [(n.op_type, {a.name: onnx.helper.get_attribute_value(a) for a in n.attribute}, list(n.input), list(n.output))
                       for n in graph.node]
-        self.batch = self.input.type.tensor_type.shape.dim[0].dim_value  # 0 if it is open
+        self.batch = self.input.type.tensor_type.shape.dim[0].dim_value  # 0 if it is dynamic
 
     def example_shape(self):
         return [d.dim_value for d in self.input.type.tensor_type.shape.dim[1:]]
 
     def activations(self, shape):
-        """Numbers that all nodes write for one example."""
+        """The number of values that all nodes write for one example."""
         total = 0
         with torch.inference_mode():
             for value in self.values(torch.zeros(1, *shape)).values():
@@ -97,7 +97,7 @@ class Network(torch.nn.Module):
             given = [values[name] for name in operands if name]
             if op == "Constant":
                 y = torch.from_numpy(np.array(numpy_helper.to_array(attributes["value"])))
-            elif op == "Reshape":  # a batch of one that was fixed at export may be any
+            elif op == "Reshape":  # a batch of one that was fixed at export may have any size
                 shape = given[1].tolist()
                 y = given[0].reshape([len(x)] + shape[1:]) if shape[0] in (0, self.batch) and given[0].shape[0] == len(x) \
                     else given[0].reshape(shape)

@@ -11,8 +11,8 @@
 
 namespace probust::test {
 
-/// One row of the table that every operator must be in: operand shapes, attributes, and the interval from which operands are
-/// sampled. Samples are evenly spaced and differ by more than the finite-difference step, which avoids kinks and ties.
+/// One row of the table, which must contain every operator: operand shapes, attributes, and the interval from which operands
+/// are sampled. Samples are evenly spaced and differ by more than the finite-difference step, which avoids kinks and ties.
 struct OpCase {
   Op op;
   std::vector<Shape> operands;
@@ -33,7 +33,7 @@ inline TreesAttribute small_trees() {
   return {std::make_shared<const Trees>(std::move(trees))};
 }
 
-// Several functions, because compilers need long for one long table.
+// There are several functions, because compilers take long for one long table.
 inline std::vector<OpCase> products_and_convolutions() {
   const Window same{{5, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   const Window strided{{6, 5}, {3, 2}, {2, 3}, {1, 2}, {1, 0}, {0, 2}};
@@ -104,7 +104,7 @@ inline std::vector<OpCase> grids() {
   using enum GridAttributes::Padding;
   const std::vector<Shape> sampled{{1, 2, 4, 5}, {1, 2, 2, 3}}, spread{{1, 2, 2, 3}, {1, 2, 2, 3}};
   const std::vector<Shape> two{{2, 1, 3, 3}, {2, 2, 4}}, spread_two{{2, 1, 4}, {2, 2, 4}};
-  const float low = -1.19F, high = 4.81F;  // their samples are not near integers, which are kinks
+  const float low = -1.19F, high = 4.81F;  // their samples avoid integers, which are kinks
   return {
       {Op::grid_sample, sampled, GridAttributes{4, 5, linear, zeros}, low, high},
       {Op::grid_sample, sampled, GridAttributes{4, 5, linear, reflect_centres}, low, high},
@@ -201,7 +201,7 @@ inline const std::vector<OpCase>& op_cases() {
   return all;
 }
 
-/// Which derivatives of an operator with respect to its operands are not zero, away from kinks.
+/// Which derivatives of an operator with respect to its operands are nonzero, away from kinks.
 enum class Smoothness {
   flat,    ///< the first derivative is zero
   linear,  ///< the second derivative is zero, the first is not

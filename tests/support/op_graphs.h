@@ -19,7 +19,7 @@ inline std::string describe(const OpCase& row) {
   return text;
 }
 
-// All ways to give the operands extents, at least one of them varying.
+// All combinations of extents for the operands in which at least one operand varies.
 inline std::vector<std::vector<Extent>> extent_choices(std::size_t operands) {
   std::vector<std::vector<Extent>> choices{{}};
   for (std::size_t i = 0; i < operands; ++i) {
@@ -51,7 +51,7 @@ inline Graph with_constants(const OpCase& row, const std::vector<Extent>& extent
   return graph;
 }
 
-// Inputs and outputs are [elements][lanes]. Detects kernels that write beyond their memory.
+// Runs a program. Inputs and outputs are [elements][lanes]. Detects kernels that write beyond their memory.
 inline std::vector<std::vector<float>> run(const Program& program, const Graph& graph, const Batch& batch,
                                            const std::vector<std::vector<float>>& inputs) {
   Extent largest = Extent::example;

@@ -70,7 +70,7 @@ inline Layer random_convolution(std::mt19937& random) {
   }
 }
 
-// A convolution, a transposed one or the gradient of a filter, of several images, with operands that vary in any way.
+// A convolution, a transposed convolution or the gradient of a filter, for several images; any of the operands may vary.
 inline Layer random_training_convolution(std::mt19937& random) {
   for (;;) {
     Window window = random_window(random, static_cast<int>(between(random, 1, 2)));
@@ -94,7 +94,7 @@ inline Layer random_training_convolution(std::mt19937& random) {
   }
 }
 
-// A product with a constant on either side, or of two varying values.
+// A product with a constant on either side, or a product of two varying values.
 inline Layer random_product(std::mt19937& random) {
   for (;;) {
     const std::int64_t m = between(random, 1, 30), k = pick(random, {1, 5, 64, 127, 128, 129, 768, 1025, 4608}),
@@ -131,12 +131,12 @@ inline Layer transposed(const Layer& layer) {
   return {{Op::conv_transpose, {{1, filter[0], output[0], output[1]}, filter}, window}, {Extent::seeded, Extent::constant}};
 }
 
-/// Some layers of every kind.
+/// A few layers of every kind.
 inline std::vector<Layer> layers_of_real_networks() {
   return {
       convolution(16, 256, square(16, 7, 2, 0)),       // as a first layer on many channels
       convolution(64, 64, square(4, 3, 1, 1)),         // ResNet
-      convolution(512, 2048, square(1, 1, 1, 0)),      // its bottleneck
+      convolution(512, 2048, square(1, 1, 1, 0)),      // ResNet's bottleneck
       convolution(480, 480, square(7, 5, 2, 2, 480)),  // EfficientNet
       convolution(96, 96, square(14, 7, 1, 3, 96)),    // ConvNeXt
       convolution(128, 32, square(4, 3, 1, 1)),        // DenseNet

@@ -27,7 +27,7 @@ inline Row row_of_p(std::int64_t index, double p, std::optional<std::int64_t> la
   return row;
 }
 
-/// The same for a point with label 0, which has the probability p_label; the prediction is 1 if it is wrong.
+/// A row for a point with label 0, which has the probability p_label; if it is not `right`, the prediction is class 1.
 inline Row labelled_row(std::int64_t index, double p, double p_label, bool right) {
   Row row = row_of_p(index, p, 0);
   row.predicted = row.target = right ? 0 : 1;

@@ -14,7 +14,7 @@
 
 namespace probust::test {
 
-/// One of the shared models, with the points at which its oracle was computed.
+/// One of the shared models, with the points at which its reference outputs were computed.
 struct SharedModel {
   nlohmann::json entry;  ///< its record in models.json
   Tensor x;              ///< in natural units

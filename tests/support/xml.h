@@ -6,8 +6,8 @@
 
 namespace probust::test {
 
-/// The first error in the tags and entities of an XML element, if any: tags must be balanced, attributes quoted and unique, and
-/// every & the start of an entity.
+/// The first error in the tags and entities of an XML element; empty if there is none: tags must be balanced, attributes quoted
+/// and unique, and every & the start of an entity.
 inline std::string xml_problem(const std::string& text) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -4,8 +4,8 @@
 # status is written to build/steps/NAME.status.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-# Builds have a lower priority than tests, some of which wait for a browser. Linux divides time between autogroups first, so the
-# priority of this one is set, too.
+# Builds have a lower priority than tests, some of which wait for a browser. Linux first divides time between autogroups, so the
+# priority of this autogroup is set, too.
 renice -n 19 $$ >/dev/null
 { echo 19 >/proc/self/autogroup; } 2>/dev/null
 
@@ -28,6 +28,6 @@ step "build, release" build release
 until [ -e build/steps/packages ]; do sleep 1; done  # run.sh installs the npm packages
 step "build, wasm" build wasm
 [ "$full" = ON ] || exit 0
-# The longest build runs during the tests in a browser, which leave the CPU idle at times.
+# The longest build runs during the browser tests, which leave the CPU idle at times.
 step "build, asan" build asan
 step "lint" tests/tools/check_lint.sh

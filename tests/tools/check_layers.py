@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks that each folder of core/probust includes only folders below it (docs/architecture.md), that the core includes nothing
-from native/, wasm/ or tests/, that headers that take seconds to compile are included only in the few places that need them
-(SLOW_TO_INCLUDE), that no source file outside the tests is longer than 500 lines, and that interfaces in exec/ have at most
-twelve virtual functions. Prints each error; the exit status is 1 if there is one."""
+from native/, wasm/ or tests/, that slow headers, which take seconds to compile, are included only where they are needed
+(SLOW_TO_INCLUDE), that no source file outside the tests is longer than 500 lines, and that interfaces in exec/ have at most twelve
+virtual functions. Prints each error; the exit status is 1 if there is one."""
 import pathlib
 import re
 import sys
@@ -72,7 +72,7 @@ for folder in ("core", "native", "wasm", "web", "demos", "benchmarks"):
         if lines > MOST_LINES:
             wrong += 1
             print(f"{source.relative_to(ROOT)}: {lines} lines, of at most {MOST_LINES}: divide it")
-MOST_VIRTUAL = 12  # the most virtual functions of an interface in exec/
+MOST_VIRTUAL = 12  # the largest number of virtual functions of an interface in exec/
 for source in sorted((CORE / "probust/exec").rglob("*.h")):
     for name, body in re.findall(r"^(?:class|struct) (\w+)[^;{]*\{(.*?)^\};", source.read_text(), re.MULTILINE | re.DOTALL):
         functions = len(re.findall(r"^\s*virtual (?!~)", body, re.MULTILINE))

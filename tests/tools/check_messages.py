@@ -28,7 +28,7 @@ CALLS = {
     "malformed": (None, 0),
     "unsupported": (None, 0),
 }
-OTHERS = {  # the same for functions that a file defines itself
+OTHERS = {  # the same for functions that are defined in a single file
     "core/probust/noise/categorical.cpp": {"refuse": (None, 0)},
     "core/probust/noise/factor.cpp": {"refuse": None},  # its problems follow "is not a covariance: "
     "core/probust/train/checkpoint.cpp": {"refuse": (None, 0)},

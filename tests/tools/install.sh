@@ -10,7 +10,7 @@ wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${tests[@]}")
 
 installed() {
-  # Another installation of node and npm is as good as Debian's.
+  # Any other installation of node and npm is as good as Debian's.
   [ "$1" = nodejs ] && command -v node >/dev/null && return 0
   [ "$1" = npm ] && command -v npm >/dev/null && return 0
   dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'
@@ -26,8 +26,8 @@ as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 command -v apt-get >/dev/null || { echo "install.sh: these are missing: ${missing[*]}; install them with your package manager" >&2; exit 1; }
 echo "installing ${missing[*]}"
-# Waits up to ten minutes for other processes that install packages. apt itself waits for dpkg's lock, but not for that of the
-# lists.
+# Waits up to ten minutes for other processes that install packages. apt itself waits for dpkg's lock, but not for the lock of
+# the package lists.
 apt() { "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq "$@"; }
 until told=$(apt update 2>&1); do
   [[ $told == *"Could not get lock"* ]] && [ "$SECONDS" -lt 600 ] || { echo "$told" >&2; exit 1; }

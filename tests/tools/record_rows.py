@@ -4,7 +4,7 @@
 
 Usage: record_rows.py PROBUST FOLDER         writes FOLDER/MODEL.jsonl
        record_rows.py --compare FOLDER FOLDER prints each difference; exit status 1 if there is one
-The models and their data come from $PROBUST_SHARED. Run by hand: all 43 models take about five minutes on two cores."""
+The models and their data come from $PROBUST_SHARED. To be run by hand: all 43 models take about five minutes on two cores."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ DATA = {"mnist": "mnist-test-open-images-idx3-ubyte.gz", "fashion": "fashion-tes
         "cifar10": "cifar10-lossless-test-open.bin", "gtsrb32": "gtsrb32-test-open-images.npy",
         "gtsrb30": "gtsrb30-test-open-images.npy", "iris": "iris.csv"}
 NOISES = ["gaussian:0.1", "uniform:0.15", "laplace:0.05"]
-GAUSSIAN_ONLY = ["mc:64:stratified", "subset:200"]  # with other noise, these give a usage error
+GAUSSIAN_ONLY = ["mc:64:stratified", "subset:200"]  # with other noise, these are usage errors
 ESTIMATORS = ["auto:100", "auto:24", "mc:64", "mc:±0.1", "mc:p>0.5", "probit:24", "probit:24:pooled",
               "regression:60", "regression:60:pooled", "regression:60:adf", "adf", "taylor", "taylor_mvs", "mmse:4", "mmse:4:centered",
               "mmse:4:loo", "mmse_mvs:4", "softmax"]

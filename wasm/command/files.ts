@@ -30,7 +30,7 @@ function arraysOf(bytes: Uint8Array, path: string): { x: Uint8Array; y?: Uint8Ar
   return { x, y: labelArrays.map((name) => members[`${name}.npy`]).find((array) => array !== undefined) };
 }
 
-/** Bytes as a file whose name appears in error messages. */
+/** Wraps bytes as a file, so that error messages can name it. */
 const named = (bytes: Uint8Array, name: string): Blob => new File([bytes as Uint8Array<ArrayBuffer>], name) as unknown as Blob;
 
 const hint = 'give a .npy, .npz, IDX (.gz too) or .csv file; the native program also reads folders of images and CIFAR .bin';
@@ -60,13 +60,13 @@ function namesIn(path: string): string[] {
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
-/** Reads the ONNX models that "transform:PATH" in the texts of the noise names. The keys of the result are the paths. */
+/** Reads the ONNX models that noise texts name with "transform:PATH". The keys of the result are the paths. */
 export function transformsIn(noises: readonly string[]): Record<string, Uint8Array> {
   const paths = noises.flatMap((noise) => [...noise.matchAll(/(?:^|\+)transform:([^:+]+)/g)].map(([, path]) => path!));
   return Object.fromEntries(paths.map((path) => [path, fileNamed(path, 'give an ONNX model of x and z')]));
 }
 
-/** Reads the .npy files that the texts of the noise name. The keys of the result are the paths in these texts. */
+/** Reads the .npy files that the noise texts name. The keys of the result are the paths in these texts. */
 export async function arraysIn(noises: readonly string[]): Promise<Record<string, NamedArray>> {
   const arrays: Record<string, NamedArray> = {};
   const others = noises.map((noise) => noise.replace(/(^|\+)transform:[^:+]+/g, '$1'));

@@ -126,7 +126,7 @@ async function check(probust: Probust, given: Given): Promise<void> {
   print(withFlags(words, report));
 }
 
-/** The text of a report with flags instead of the JavaScript names of options, at the ends of lines and after "leave out". */
+/** The text of a report, in which flags replace the JavaScript names of options, at the ends of lines and after "leave out". */
 function withFlags(words: string, { options, alternatives }: Pick<CheckReport, 'options' | 'alternatives'>): string {
   const camel = (field: string): string => field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   const flag = (field: string): string => `--${field.replaceAll('_', '-')}`;
@@ -203,7 +203,7 @@ async function run(words: readonly string[]): Promise<void> {
   }
 }
 
-// Compares names, because this bundle has its own copy of the class, so instanceof does not recognise errors of the package.
+// Compares names: this bundle has its own copy of the class, so instanceof would not recognise errors of the package.
 const isOurs = (error: unknown): error is ProbustError => error instanceof Error && error.name === 'ProbustError';
 
 run(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options of the commands, with the names and meanings of the native program.
+// The options of the commands, with the names and meanings that they have in the native program.
 import { parseArgs } from 'node:util';
 import { usage } from '../src/errors.js';
 
@@ -81,7 +81,7 @@ export const commands = {
 } as const;
 export type Command = keyof typeof commands;
 
-/** The words and options given to a command. Numbers are parsed. */
+/** The words and options given to a command, with numbers parsed. */
 export class Given {
   constructor(
     readonly words: readonly string[],
@@ -106,7 +106,7 @@ function whole(text: string, flag: string): number {
   return Number(text);
 }
 
-/** Parses whole numbers and ranges: "0..3,7" gives 0, 1, 2, 3, 7. */
+/** Parses whole numbers and ranges: "0..3,7" becomes 0, 1, 2, 3, 7. */
 function wholes(text: string, flag: string): number[] {
   return text.split(',').flatMap((part) => {
     const [first, last] = part.split('..').map((each) => whole(each, flag));
@@ -115,8 +115,8 @@ function wholes(text: string, flag: string): number[] {
 }
 
 /**
- * Parses noise scales: "0.1,0.2", or "0.01..1:20", which stands for 20 scales in geometric progression, rounded to six digits.
- * Returns one text per scale.
+ * Parses noise scales: "0.1,0.2", or "0.01..1:20", that is, 20 scales in geometric progression, rounded to six digits. Returns
+ * one text per scale.
  */
 export function scales(text: string): string[] {
   return text.split(',').flatMap((part) => {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Makes typed exception handlers work in modules with threads that are built by clang 14, the compiler of Debian's Emscripten.
-// A landing pad writes its number to the variable __wasm_lpad_context, calls _Unwind_CallPersonality, and reads from that
-// variable which handler catches the exception. The code that clang 14 generates uses a global variable, but libunwind a
-// thread-local one, so only catch (...) would ever be entered. This file replaces these functions of libunwind with ones that
-// use a global variable. Two threads must not select typed handlers at the same time; the worker threads of base/parallel.cpp
-// do not, because their only handler is catch (...), which selects nothing.
+// Makes typed exception handlers work in modules with threads that are built by clang 14, the compiler of Debian's Emscripten. A
+// landing pad writes its number to the variable __wasm_lpad_context, calls _Unwind_CallPersonality, and reads from that variable
+// which handler catches the exception. For this, the code that clang 14 generates uses a global variable, but libunwind uses a
+// thread-local one, so only catch (...) would ever be entered. This file replaces these functions of libunwind with ones that use
+// a global variable. Two threads must not select typed handlers at the same time; the worker threads of base/parallel.cpp do not,
+// because their only handler is catch (...), which selects nothing.
 #if defined(__EMSCRIPTEN_PTHREADS__) && __clang_major__ < 15
 #include <cstdint>
 

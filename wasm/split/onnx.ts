@@ -40,7 +40,7 @@ export interface NodeText {
   attributes?: Record<string, number | number[]>;
 }
 
-/** An attribute with one integer, or with a list of integers. */
+/** An attribute whose value is an integer or a list of integers. */
 function attribute(name: string, value: number | number[]): Field {
   const several = Array.isArray(value);
   const values = several ? value.map((each) => integer(8, each)) : [integer(3, value)];

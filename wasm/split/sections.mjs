@@ -66,7 +66,7 @@ function description(reader) {
   return { isFunction: kind === 0, bytes: reader.bytes.subarray(begin, reader.at) };
 }
 
-/** The module with renamed imports of functions: `name(module, name, type)` returns the new name; the type is a text. */
+/** The module with renamed function imports: `name(module, name, type)` returns the new name; `type` is a text. */
 export const withImports = (bytes, name) =>
   changed(bytes, (kind, content) => {
     if (kind !== kinds.import) return content;

@@ -40,7 +40,9 @@ async function start(glue, file) {
   return { raw, exports };
 }
 
-/** The numbers of all functions of an instrumented module, and of those that a workload calls. Imports are not counted. */
+/**
+ * The numbers of all functions of an instrumented module, and of those functions that a workload calls. Imports are not counted.
+ */
 async function calledBy(workload, glue, instrumented) {
   const { raw, exports } = await start(glue, instrumented);
   workload(raw);
@@ -49,7 +51,7 @@ async function calledBy(workload, glue, instrumented) {
   const at = memory.grow(pages) * 65536;
   const size = exports.__write_profile(at, pages * 65536);
   if (size > pages * 65536) throw new Error(`the profile takes ${size} bytes`);
-  // The profile has a checksum, then for each function the time of its first call, or 0 if it was not called.
+  // The profile has a checksum and, for each function, the time of its first call, which is 0 if it was not called.
   const view = new DataView(memory.buffer, at + 8, size - 8);
   const numbers = Array.from({ length: view.byteLength / 4 }, (_, i) => i);
   return { all: numbers, called: new Set(numbers.filter((i) => view.getUint32(4 * i, true) !== 0)) };
@@ -59,7 +61,10 @@ const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
 const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
 const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
 
-/** The functions of each part. The part for images may be loaded alone, so functions that it shares are in the first part. */
+/**
+ * The functions of each part. The part for images may be loaded without the later parts, so functions that it shares with them
+ * are in the first part.
+ */
 async function divided(workloads, glue, instrumented) {
   const of = {};
   let all;
@@ -77,8 +82,8 @@ async function divided(workloads, glue, instrumented) {
 }
 
 /**
- * The module with one import for each part and type of missing functions. wasm-split imports each missing function separately, named
- * by the number of its entry in the table. But all missing functions of a part do the same: they report the part.
+ * The module with one import for each part and type of missing functions. wasm-split imports each missing function separately,
+ * under the number of its entry in the table. But all missing functions of a part do the same: they report the part.
  */
 function merged(bytes, isMissing, optimizer, work) {
   const [from, to] = [join(work, 'renamed.wasm'), join(work, 'merged.wasm')];
@@ -103,7 +108,8 @@ export async function split({ splitter, module, out, partNames, placeholders, wo
     run('--instrument', module, '-o', instrumented);
     const parts = await divided(workloads, glue, instrumented);
     let from = module;
-    // wasm-split divides a module into two. So the last part is split off first, then the part before it from the rest.
+    // wasm-split divides a module into two. The last part is therefore split off first, then the part before it from the
+    // remaining module, and so on.
     for (const part of partNames.slice(1).reverse()) {
       const [kept, taken] = [join(work, `without-${part}.wasm`), join(work, `${part}.wasm`)];
       writeFileSync(list, [...parts[part]].join('\n'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// These workloads determine the parts of the module: a part has the functions that its workload calls. Each workload has a small case
-// of everything that needs.ts lists for its part.
+// These workloads determine the parts of the module: a part contains the functions that its workload calls. Each workload has a
+// small case of everything that needs.ts lists for its part.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { estimatorsIn } from '../src/needs.js';
@@ -26,7 +26,7 @@ function finish(call: RawCall, milliseconds: number): unknown {
   }
 }
 
-/** Runs a request twice: in one step, and in the shortest steps, which call additional functions. */
+/** Runs a request twice: in one step, and in steps that are as short as possible, which call additional functions. */
 function ask(model: RawModel, operation: string, args: object): void {
   for (const milliseconds of [Infinity, 0]) finish(valueOf(model.start(operation, args)), milliseconds);
 }
@@ -50,7 +50,7 @@ const constant = (name: string, ...shape: number[]) =>
 
 type Chain = readonly (readonly [op: string, constants: string[], attributes?: NodeText['attributes']])[];
 
-/** A chain of nodes; `+` adds the input of the node before last, as in residual networks. */
+/** A chain of nodes; `+` adds the input of the second-to-last node, as in residual networks. */
 function chain(from: string, steps: Chain): NodeText[] {
   const names = [from];
   return steps.map(([op, constants, attributes], i) => {
@@ -132,7 +132,7 @@ const planeModels = ['three', 'moons', 'six'].map((name) => `web/models/${name}.
 const scales = ['0.25', '0.03204', '0.5632', '1.6', '3', '12.5', '0.001'].map((scale) => `gaussian:${scale}`);
 const plane = { noise: ['gaussian:0.3', 'gaussian:cov=S', 'gaussian:std=s:0.5'], arrays };
 
-/** Invalid requests, so that their errors need no download. */
+/** Invalid requests, so that reporting their errors needs no download. */
 function refused(raw: RawModule, model: RawModel, x: Float32Array): void {
   const calls = [
     { x: x.subarray(1), noise: ['gaussian:0.1'], estimators: ['taylor'] },
@@ -257,7 +257,7 @@ const onImages = (answers: typeof curveAnswers) => (raw: RawModule) => withModel
 export const moreOnImages = onImages(moreAnswers);
 export const curvesOnImages = onImages(curveAnswers);
 
-/** Some of the rest, to find functions that it shares with other parts. */
+/** Some of the remaining requests, to find functions that they share with other parts. */
 export function rest(raw: RawModule): void {
   const forms = ['mc:50:stratified', 'mmse:20:loo', 'mmse:20:centered', 'probit:20:learned', 'probit:20:shared', 'subset:300'];
   withModel(raw, file('demos/digits/digits.onnx'), {}, (model, x) => {

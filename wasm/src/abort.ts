@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { aborted } from './errors.js';
 
-/** The result of `work`. If the signal aborts first, rejects with code `aborted` and calls `stop`. */
+/** The result of `work`. If the signal aborts first, calls `stop` and rejects with code `aborted`. */
 export async function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal, stop?: () => void): Promise<T> {
   if (!signal) return work;
   let abort!: () => void;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `probust/analysis`: computes from rows what the commands summary, bias, rank, agree, curve and distance compute. The numbers
-// come from the same code as on the command line; names are those of its JSON in camel case.
+// come from the same code as on the command line; the names are those of its JSON, in camel case.
 import type { Probust } from './api.js';
 import { callNames, optionsOf, type Names } from './arguments.js';
 import { usage } from './errors.js';
@@ -37,12 +37,12 @@ export interface Summary {
   }[];
   groups: (GroupKey & {
     points: number;
-    /** Accuracy under noise: the mean probability of the label, over the points that have it. */
+    /** Accuracy under noise: the mean of `pLabel` over the points that have it. */
     noisyAccuracy: Mean;
     p: Mean;
     /** Quantiles of p, by share: '0', '0.05', '0.25', '0.5', '0.75', '0.95', '1'. */
     quantiles: Record<string, number | null>;
-    /** How many points have no p, by status. */
+    /** The number of points without p, by status. */
     unanswered: Partial<Record<Status, number>>;
     forwards: number;
     backwards: number;
@@ -67,8 +67,8 @@ export interface Bias extends GroupKey {
     ciHigh: number | null;
   } | null;
   /**
-   * The classes that may be the least robust, ascending by mean: the lowest class with at least two points, and the classes that
-   * do not differ from it significantly. Empty if no class has two points.
+   * The classes that may be the least robust, in ascending order of their mean: the lowest class with at least two points, and
+   * the classes that do not differ from it significantly. Empty if no class has two points.
    */
   fragile: number[];
 }
@@ -171,7 +171,7 @@ export interface AgreeOptions {
 }
 
 export interface CurveOptions {
-  /** The threshold for p; 0.9 by default. */
+  /** The threshold of p; 0.9 by default. */
   threshold?: number;
 }
 
@@ -193,7 +193,7 @@ function ask(probust: Probust, operation: string, rows: readonly Row[], more: ob
     throw usage(`the first argument of ${operation} is not a result of createProbust`, 'give await createProbust()');
   }
   if (!Array.isArray(rows)) throw usage(`the rows for ${operation} are not a list`, 'pass the rows that estimate() returned');
-  // Copies, because the proxies of frameworks cannot be sent to workers.
+  // Copies the rows, because the proxies of frameworks cannot be sent to workers.
   return probust.analyse(operation, { ...more, rows: rows.map(copied) });
 }
 
@@ -234,14 +234,17 @@ export async function agree(probust: Probust, rows: readonly Row[], options: Agr
 
 const curveNames: Names<CurveOptions> = { threshold: true };
 
-/** p against sigma for rows with several scales of one noise, and the scale at which the p of each point falls to a threshold. */
+/** p against sigma for rows with several scales of one noise, and the scale at which each point's p falls to a threshold. */
 export async function curve(probust: Probust, rows: readonly Row[], options: CurveOptions = {}): Promise<SigmaCurve[]> {
   return (await ask(probust, 'curve', rows, optionsOf('curve', options, curveNames))) as SigmaCurve[];
 }
 
 const distanceNames: Names<DistanceOptions> = { confidence: true, boundaries: true };
 
-/** Certified radii, from rows of `mc:N` under Gaussian noise, and distances to the nearest boundaries, next to p. */
+/**
+ * Distances to compare with p: certified radii, from rows of `mc:N` under Gaussian noise, and distances to the nearest
+ * boundaries.
+ */
 export async function distance(probust: Probust, rows: readonly Row[], options: DistanceOptions = {}): Promise<Distances[]> {
   return (await ask(probust, 'distance', rows, optionsOf('distance', options, distanceNames))) as Distances[];
 }

@@ -3,7 +3,7 @@
 import { resources, usage, type ProbustError } from './errors.js';
 import type { CallOptions, EstimateOptions, ModelOptions, Numbers } from './types.js';
 
-/** Every option name of type T, each with `true`: the compiler reports a missing one. */
+/** Every option name of type T, each with the value `true`: the compiler reports a missing name. */
 export type Names<T> = Record<keyof T, true>;
 
 export const callNames: Names<CallOptions> = { signal: true, onProgress: true };
@@ -46,9 +46,9 @@ export function optionsOf<T extends object>(where: string, given: T, names: Read
 }
 
 /**
- * Points as a Float32Array that fills its whole buffer: other arrays are converted, and views of larger buffers are copied.
- * Bytes are scaled to 0..1, as in image files. If the model is a function, bytes are rejected, because the function may expect
- * 0 to 255.
+ * Points as a Float32Array that fills its whole buffer: other arrays are converted, and views of larger buffers are copied. Bytes
+ * are scaled to 0..1, as in image files. If the model is a function, bytes are rejected, because it may expect values from 0 to
+ * 255.
  */
 export function floats(name: string, given: Numbers, ofFunction = false): Float32Array {
   if (given instanceof Float32Array && given.byteLength === given.buffer.byteLength) return given;
@@ -72,7 +72,7 @@ export function floats(name: string, given: Numbers, ofFunction = false): Float3
   }
 }
 
-/** The error for a value that cannot be copied because it is too large, detached, or contains other values than numbers. */
+/** The error for a value that cannot be copied because it is too large, detached, or contains values other than numbers. */
 export function unfit(name: string, hint: string, cause: unknown): ProbustError {
   if (!(cause instanceof RangeError)) return usage(`${name} cannot be copied (${String(cause)})`, hint, cause);
   return resources(`${name} cannot be copied, because there is not enough memory`, undefined, cause);
@@ -87,7 +87,9 @@ export function copied<T>(value: T): T {
   }
 }
 
-/** A copy of plain objects and arrays, which the caller may change later. Other values are passed on; the module rejects them. */
+/**
+ * A copy of plain objects and arrays, which the caller may change later. Other values are passed on, and the module rejects them.
+ */
 export function snapshot<T>(value: T): T {
   try {
     return kept(value) as T;
@@ -119,7 +121,7 @@ export function list(name: string, given: Numbers | null | undefined): number[] 
 
 export const texts = (given: string | readonly string[]): readonly string[] => (typeof given === 'string' ? [given] : given);
 
-/** Splits options into arguments of the request and `watch` (signal and progress). The module gets no functions. */
+/** Splits options into arguments of the request and `watch` (signal and progress). Functions are not passed to the module. */
 export function divided<T extends CallOptions & Pick<Partial<EstimateOptions>, 'check' | 'onWarning'>>(options: T) {
   const { signal, onProgress, check: _, onWarning: __, ...args } = options;
   return { args, watch: { signal, onProgress } };
@@ -139,7 +141,7 @@ export function batchOf(batch: number | undefined, elements: number): number {
 
 const busy = new Set<object>();
 
-/** Keeps `owner` alive during the work: without other references it would be collected, and its memory released. */
+/** Keeps `owner` alive during the work: without other references, it would be collected and its memory released. */
 export async function holding<T>(owner: object, work: () => Promise<T>): Promise<T> {
   const hold = { owner };
   busy.add(hold);

@@ -3,7 +3,7 @@
 // (native/datasets/array.cpp).
 import { unreadable } from './errors.js';
 
-/** Throws the error for an unusable data file: "name what; hint", as in "x.npy has no rows; give at least one point". */
+/** Throws the error for an unusable data file: "name what; hint", such as "x.npy has no rows; give at least one point". */
 export function refuse(name: string, what: string, hint?: string): never {
   throw unreadable(`${name} ${what}`, hint);
 }
@@ -57,7 +57,7 @@ export function denseArray(
   return { type, shape, columnMajor, bytes: bytes.subarray(header) };
 }
 
-/** The number that these bits represent as IEEE 754 binary16. */
+/** The number that these bits represent in IEEE 754 binary16. */
 function half(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -84,7 +84,7 @@ function readerOf({ kind, bytes, littleEndian }: ElementType, view: DataView): (
   return readers[`${kind}${bytes}`]!;
 }
 
-/** The stride of each axis: the distance of neighbours along it in the file, in elements. */
+/** The stride of each axis: the distance in the file, in elements, between adjacent elements along the axis. */
 function stridesOf({ shape, columnMajor }: StoredArray): number[] {
   const strides = new Array<number>(shape.length);
   let step = 1;

@@ -4,13 +4,13 @@ import type { CallOptions } from './types.js';
 
 /** Options of a check. */
 export interface CheckOptions extends CallOptions {
-  /** The labels [N], as class numbers. With them, the check compares the accuracy with that under other options. */
+  /** The labels [N], as class numbers. With labels, the check compares the accuracy with that under alternative options. */
   labels?: ArrayLike<number>;
   /** Noise scales that are compared with the range of the data. */
   sigma?: number | ArrayLike<number>;
 }
 
-/** The changes of options that fix a finding: options to add, with their values, and names of options to remove. */
+/** The changes to the options that fix a finding: options to add, with their values, and the names of options to remove. */
 export interface CheckRemedy {
   add: Record<string, string>;
   leave_out: string[];

@@ -11,7 +11,7 @@ interface Pending {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   watch: Watch;
-  /** The error of `watch.forward`, kept here because a message would change it. */
+  /** The error of `watch.forward`, stored here because a message would change it. */
   failure?: unknown;
 }
 
@@ -34,7 +34,7 @@ export class WorkerEndpoint implements Endpoint {
     this.#parts = parts;
   }
 
-  /** Starts an engine in the worker, from parts compiled in this thread. */
+  /** Starts an engine in the worker, from parts that were compiled in this thread. */
   static start(
     port: Port,
     parts: Parts,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust/compat`: the module is part of the script, for bundlers and servers that do not copy the files next to it.
+// `probust/compat`: the module is part of the script, for bundlers and servers that do not copy the files next to the script.
 import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';

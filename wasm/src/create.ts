@@ -11,14 +11,14 @@ import type { Endpoint } from './protocol.js';
 import type { ModuleFactory } from './raw.js';
 import type { ProbustOptions } from './types.js';
 
-/** The longest step in the page's own thread, which blocks the page: most of a frame. */
+/** The maximum duration of a step in the page's own thread, where it blocks the page: most of a frame. */
 const stepMilliseconds = 12;
 
 /** The files and functions that each entry point of the package provides. */
 interface Assets {
   /** Emscripten's glue, for engines in this thread. Workers have their own. */
   factory(): Promise<ModuleFactory>;
-  /** The compiled module, or its first part, if it is in parts. */
+  /** The compiled module; if it is in parts, the first one. */
   compile(options: ProbustOptions): Promise<WebAssembly.Module>;
   /** The address of a later part. */
   later(part: PartName, options: ProbustOptions): string | URL;
@@ -77,7 +77,7 @@ async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoin
   }
 }
 
-/** A handler that rethrows every ProbustError, and converts other errors to one with the code `environment`. */
+/** Returns a handler that rethrows every ProbustError, and converts other errors to a ProbustError with code `environment`. */
 function typed(what: string, hint: string): (error: unknown) => never {
   return (cause) => {
     if (cause instanceof ProbustError) throw cause;
@@ -90,7 +90,7 @@ const glue = (assets: Assets): Promise<ModuleFactory> =>
     .factory()
     .catch(typed('the script of the WebAssembly module', 'serve the files shared-*.mjs of the package with probust.mjs'));
 
-/** Loads the first part of the module, and those other parts that need no download (in node, all). */
+/** Loads the first part of the module, and those of the other parts that need no download (in node, all of them). */
 async function partsOf(assets: Assets, options: ProbustOptions): Promise<Parts> {
   const compiled = async () => assets.compile(options);
   const first = await compiled().catch(typed('the WebAssembly module', 'set wasmUrl to the address of probust.wasm'));
@@ -107,7 +107,7 @@ function spawned(assets: Assets, count: number, { workerUrl }: ProbustOptions, p
   const spawn = async () => assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to the address of worker.mjs'));
   const ports = Array.from({ length: count }, spawn);
   const stop = (port: Port) => parts.catch(() => port.stop());
-  for (const port of ports) port.then(stop, () => undefined); // the code that awaits the port reports its error
+  for (const port of ports) port.then(stop, () => undefined); // the code that awaits the port reports the port's error
   return ports;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `probust/data`: data sets from files (.npy, .csv, IDX, images), reading and writing rows, and noise from a function. Points and
-// labels are the same as those that the command line reads from the same file.
+// labels are identical to those that the command line reads from the same file.
 import { floatsOf, forEachNumber, labelsOf, refuse, type StoredArray } from './arrays.js';
 import { optionsOf, type Names } from './arguments.js';
 import { parseCsv, parseLabelLines } from './data/csv.js';
@@ -23,22 +23,24 @@ export interface PointData {
   x: Float32Array;
   /** The labels [N], if there are any. */
   labels?: Int32Array;
-  /** Class names for text labels, by number: in sorted order, or from the option `classes`. */
+  /** Class names of text labels, by class number: in sorted order, or in that of the option `classes`. */
   classNames?: string[];
   /** The shape of one point, such as [3, 32, 32]. */
   pointShape: number[];
-  /** The position of the first point in the file: the option `index` of `estimate`. */
+  /** The position of the first point in the file, for the option `index` of `estimate`. */
   index: number;
-  /** Uncertain decisions made while reading, one line each: headers, skipped columns, rotated images. */
+  /** Uncertain decisions that were made while reading, one line each: headers, skipped columns, rotated images. */
   notes?: string[];
 }
 
 export interface ReadOptions {
-  /** The name of the data in errors; by default the name of the file or its address. */
+  /** The name of the data in errors; by default, the file name or the address. */
   name?: string | undefined;
   /** A .npy, IDX or text file with the labels, as numbers or texts. */
   labels?: DataSource | undefined;
-  /** Class names in the order of the model's classes, to number text labels. By default, these are numbered in sorted order. */
+  /**
+   * Class names in the order of the model's classes, for numbering text labels. By default, they are numbered in sorted order.
+   */
   classes?: readonly string[] | undefined;
   /** A factor for the stored values; 1/255 by default for bytes, 1 otherwise. */
   scale?: number | undefined;
@@ -89,7 +91,7 @@ function refuseForeign(bytes: Uint8Array, name: string): void {
   for (const [magic, what] of foreign) if (begins(bytes, magic)) refuse(name, `is ${what}, not data`, formats);
 }
 
-/** The bytes of a source, which may be compressed by gzip. */
+/** The bytes of a source, which may be gzipped. */
 async function bytesOf(source: DataSource, name: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
   const bytes = await readModel(source, signal, name);
   if (bytes.length === 0) refuse(name, 'is empty', formats);
@@ -115,7 +117,7 @@ async function labelsFrom(source: DataSource, signal: AbortSignal | undefined): 
   return { stored: parseLabelLines(bytes, name), name };
 }
 
-/** All points of a file, before some are selected. */
+/** All points of a file, before some of them are selected. */
 interface Contents {
   x: Float32Array;
   count: number;
@@ -125,7 +127,10 @@ interface Contents {
   notes?: string[];
 }
 
-/** If there is one label too many, and the first is a word that occurs only once, it is the name of the column. */
+/**
+ * If there is one label more than points, and the first is a word that occurs only once, it is the name of the column and is
+ * removed.
+ */
 function withoutHeader(stored: StoredLabels, count: number): StoredLabels {
   const { texts = [] } = stored;
   const extra = texts.length > 2 && texts.length === count + 1 && !texts.includes(texts[0]!, 1);
@@ -213,7 +218,7 @@ export const readData = (source: DataSource, options: CsvOptions = {}): Promise<
     return parse(bytes, name, given);
   });
 
-/** Reads an array of numbers for noise: `arrays: { name: await readArray('cov.npy') }`. */
+/** Reads an array of numbers for noise, as in `arrays: { name: await readArray('cov.npy') }`. */
 export async function readArray(source: DataSource, signal?: AbortSignal): Promise<NamedArray> {
   const name = nameOf(source, undefined, 'array');
   const array = parseNpy(await bytesOf(source, name, signal), name);
@@ -248,9 +253,9 @@ export async function readImages(images: readonly (Pixels | Blob)[], options: Im
 }
 
 /**
- * Fills an array with `count` deviations from a function: `draw(i)` returns the i-th deviation, one number for each element of
- * a point. With `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, a noisy sample is x plus one of the
- * deviations, which are all equally likely.
+ * Fills an array with `count` deviations: `draw(i)` returns the i-th deviation, one number for each element of a point. With
+ * `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, a noisy sample is x plus one of the deviations,
+ * which are all equally likely.
  */
 export function deviations(count: number, elements: number, draw: (i: number) => Numbers): NamedArray {
   for (const [name, value] of Object.entries({ count, elements })) {
@@ -273,7 +278,7 @@ export function deviations(count: number, elements: number, draw: (i: number) =>
   return { data, shape: [count, elements] };
 }
 
-/** Reads the rows of a .jsonl or .csv file that the command line wrote. */
+/** Reads the rows of a .jsonl or .csv file that the command line has written. */
 export async function readRows(source: DataSource, signal?: AbortSignal): Promise<Row[]> {
   const name = nameOf(source, undefined, 'rows');
   const bytes = await readModel(source, signal, name);

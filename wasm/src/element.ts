@@ -28,11 +28,11 @@ declare global {
     'probust-gallery': HTMLElement & ProbustComponent & { count: number };
   }
   interface HTMLElementEventMap {
-    /** New rows are on screen. */
+    /** Dispatched when new rows are displayed. */
     'probust-rows': CustomEvent<RowsDetail>;
     'probust-progress': CustomEvent<Progress>;
     'probust-error': CustomEvent<{ error: unknown }>;
-    /** A scale was chosen in a curve, or a point in a gallery. */
+    /** Dispatched when a scale is chosen in a curve, or a point in a gallery. */
     'probust-select': CustomEvent<Reading | { row: Row }>;
   }
 }

@@ -25,7 +25,7 @@ function valueOf<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-/** Resolves after the thread's pending tasks. Timers would wait for at least four milliseconds. */
+/** Resolves after the thread's pending tasks. A timer would wait for at least four milliseconds. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -44,8 +44,8 @@ const isTrap = (error: unknown): boolean =>
   /BindingError|UnboundTypeError/.test((error as Error | undefined)?.name ?? '');
 
 /**
- * The error for the caller if JavaScript threw it and the module can still be used; otherwise undefined. JavaScript throws
- * while the module reads arguments, if one cannot be converted or its getter throws, and later if a result does not fit into
+ * The error for the caller, if JavaScript threw it and the module is still usable; otherwise undefined. JavaScript throws while
+ * the module reads arguments, if one cannot be converted or its getter throws; it throws later if a result does not fit into
  * memory.
  */
 function complaint(error: unknown, reading: boolean): ProbustError | undefined {
@@ -84,7 +84,7 @@ const isComplete = ({ parts }: Instance): boolean => parts.size === partNames.le
 const suffices = ({ parts, lacks }: Instance, needed: ReadonlySet<PartName>): boolean =>
   !lacks && [...needed].every((part) => parts.has(part));
 
-/** A function is missing: one that this call needs (`own`), or one that another call of the instance needed. */
+/** A function is missing that this call needs (`own`), or that another call of the instance needed. */
 class Lacking extends Error {
   constructor(readonly own: boolean) {
     super();
@@ -275,7 +275,9 @@ export class Engine implements Endpoint {
     }
   }
 
-  /** Deletes a handle, unless the module has trapped: it would trap again. Errors are ignored if a function is missing. */
+  /**
+   * Deletes a handle, unless the module has trapped, because it would then trap again. Ignores errors if a function is missing.
+   */
   #delete(at: Instance, handle: { delete(): void }): void {
     if (this.#fault) return;
     try {
@@ -298,7 +300,7 @@ export class Engine implements Endpoint {
     throw new Lacking(true);
   }
 
-  /** The error for the caller. */
+  /** The error to report to the caller. */
   #told(error: unknown, reading: boolean): ProbustError {
     if (error instanceof ProbustError) return error;
     const wrong = complaint(error, reading);

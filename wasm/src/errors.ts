@@ -25,7 +25,7 @@ export type ProbustErrorCode =
   | 'environment'
   | 'internal';
 
-/** An error as plain data, as workers send it in messages. */
+/** An error as plain data, in the form in which workers send it. */
 export interface ErrorRecord {
   code: ProbustErrorCode;
   message: string;
@@ -35,7 +35,7 @@ export interface ErrorRecord {
   node?: string | undefined;
 }
 
-/** The class of all errors of probust. `message` is one line: the problem in a sentence, then a remedy. */
+/** The class of all errors of probust. `message` is one line: the problem as a sentence, then a remedy. */
 export class ProbustError extends Error {
   override readonly name = 'ProbustError';
   readonly code: ProbustErrorCode;
@@ -58,14 +58,14 @@ export class ProbustError extends Error {
   }
 }
 
-/** An error as plain data, for postMessage. Any error except a ProbustError becomes `internal`. */
+/** Converts an error to plain data, for postMessage. Any error other than a ProbustError becomes `internal`. */
 export function toRecord(error: unknown): ErrorRecord {
   if (!(error instanceof ProbustError)) return { code: 'internal', message: String(error) };
   const { code, message, problem, hint, op, node } = error;
   return { code, message, problem, hint, op, node };
 }
 
-/** Returns a function that creates errors with this code. If there is a hint, the message ends with it. */
+/** Returns a function that creates errors with this code. The message ends with the hint, if there is one. */
 const errorsOf =
   (code: ProbustErrorCode) =>
   (message: string, hint?: string, cause?: unknown): ProbustError =>

@@ -3,7 +3,7 @@
 import { usage } from './errors.js';
 import type { EstimateOptions, Row } from './types.js';
 
-/** The result of the module: warnings, and a text for the note of every row, or ''. */
+/** What the module found: warnings, and a text for the note of every row, which may be ''. */
 export interface Found {
   hint: string;
   warnings: string[];

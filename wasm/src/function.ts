@@ -12,7 +12,7 @@ import type { Wants } from './protocol.js';
 import { elementCount } from './shape.js';
 import type { ModelOptions, Numbers } from './types.js';
 
-/** A row of numbers for each point of a batch: one after another, or a list of rows. */
+/** A row of numbers for each point of a batch: a flat list, one row after another, or a list of rows. */
 export type Rows = Numbers | readonly (readonly number[] | Float32Array | Float64Array)[];
 
 /** Information about a batch for the classifier. */
@@ -21,13 +21,13 @@ export interface BatchRequest {
   count: number;
   /** [n, ...shape]. */
   shape: number[];
-  /** Aborted if the call is aborted or the model disposed; pass it to `fetch`. */
+  /** Aborted when the call is aborted or the model is disposed; pass it to `fetch`. */
   signal: AbortSignal;
 }
 
 /** A classifier: a function from points to scores, with its properties. */
 export interface FunctionClassifier extends Pick<ModelOptions, 'mean' | 'std' | 'memory' | 'signal'> {
-  /** C, or the names of the C classes. */
+  /** C, the number of classes, or the names of the C classes. */
   classes: number | readonly string[];
   /** The shape of one point, such as [3, 32, 32]. */
   shape: Numbers;
@@ -37,11 +37,11 @@ export interface FunctionClassifier extends Pick<ModelOptions, 'mean' | 'std' | 
    */
   classify(x: Float32Array, request: BatchRequest): Rows | Promise<Rows>;
   /**
-   * Gradients [n, ...shape]: of sum_c cotangents[i][c] scores[c], with respect to the point, at each point i of x. With it,
-   * estimators that need gradients work, too. The same point may occur several times in x.
+   * Gradients [n, ...shape] of sum_c cotangents[i][c] scores[c] with respect to the point, at each point i of x. Estimators that
+   * need gradients require this function. The same point may occur several times in x.
    */
   gradient?(x: Float32Array, cotangents: Float32Array, request: BatchRequest): Rows | Promise<Rows>;
-  /** The largest number of points per call; by default up to 64, fewer if they are large. */
+  /** The largest number of points per call; by default up to 64, but fewer if points are large. */
   batch?: number;
   /** The value of `model.info.engine`; 'function' by default. */
   name?: string;
@@ -92,7 +92,7 @@ export function numbersOf(which: string, rows: unknown, count: number, width: nu
   return all;
 }
 
-/** The functions as another engine. */
+/** Wraps the functions as an external engine. */
 function engineOf(given: FunctionClassifier, classes: number, shape: readonly number[]): ExternalEngine {
   const end = new AbortController();
 

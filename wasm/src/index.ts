@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust`: probust.wasm is in the same folder, so that bundlers that support new URL(..., import.meta.url) find it.
+// `probust`: probust.wasm is in the same folder, where bundlers that support new URL(..., import.meta.url) find it.
 import type { Probust } from './api.js';
 import { create } from './create.js';
 import { nextTo, type PartName } from './parts.js';
@@ -9,7 +9,7 @@ import type { ProbustOptions } from './types.js';
 
 export * from './public.js';
 
-/** Bundlers recognise these expressions, and copy the files. */
+/** Bundlers recognise these expressions and copy the files. */
 function later(part: PartName): URL {
   if (part === 'images') return new URL('./probust-images.wasm', import.meta.url);
   if (part === 'more') return new URL('./probust-more.wasm', import.meta.url);

@@ -7,7 +7,10 @@ import type { ModuleFactory, RawModule } from './raw.js';
 export interface Instance {
   readonly raw: RawModule;
   readonly parts: ReadonlySet<PartName>;
-  /** If a missing function was called, the part that has it. That call was interrupted, so the instance is not used again. */
+  /**
+   * If a missing function was called, the part that contains it. That call was interrupted, so the instance must not be used
+   * again.
+   */
   readonly lacks: PartName | undefined;
 }
 
@@ -16,7 +19,7 @@ const notOurs = (error: unknown) => {
   return environment(`the WebAssembly module does not start (${String(error)})`, hint, error);
 };
 
-/** Starts a module from these parts. The later parts fill their entries in the table of the first part. */
+/** Starts a module from these parts. The later parts fill in their entries of the first part's function table. */
 export async function instantiate(factory: ModuleFactory, modules: Modules, threads: number): Promise<Instance> {
   const first = modules.get('first')!;
   const state = {
@@ -43,7 +46,7 @@ export async function instantiate(factory: ModuleFactory, modules: Modules, thre
         .catch(reject);
       return {};
     };
-    // In some versions of Emscripten, the result of the glue has its own `then`, so it must not be awaited twice.
+    // In some versions of Emscripten, the object that the glue returns has its own `then`, so it must not be awaited twice.
     factory({ instantiateWasm, threads }).then((made) => resolve(made), reject);
   });
   return Object.assign(state, { raw });

@@ -30,18 +30,18 @@ import type {
 import type { Verification, VerifyOptions } from './verify-types.js';
 import { compared, uniformPoints } from './verify.js';
 
-/** The data for releasing a model. It does not refer to the Model, so that the registry does not keep it alive. */
+/** What is needed to release a model. It does not refer to the Model, so that the registry does not keep the Model alive. */
 interface Lease {
   pool: Pool;
   model: Everywhere;
   external?: ExternalEngine | undefined;
 }
 
-/** An engine outside of the module that runs a model. */
+/** An engine outside the module that runs a model. */
 export interface ExternalEngine {
   forward: Forward;
   release(): void;
-  /** Whether the engine is a function of the caller, whose inputs may be in any units. */
+  /** Whether the engine is a function of the caller, which may expect inputs in any units. */
   isFunction?: boolean;
 }
 
@@ -62,7 +62,10 @@ const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & Slic
   ...{ budget: true, totalBudget: true, independent: true, share: true, calibrate: true },
 };
 
-/** Rejects `estimator` instead of `estimators`, and vice versa: the option would be ignored, and another estimator used. */
+/**
+ * Rejects `estimator` instead of `estimators`, and vice versa: otherwise, the option would be ignored and a different estimator
+ * used.
+ */
 function notFor(where: string, options: object, name: string, other: string): void {
   if (name in options || !(other in options)) return;
   throw usage(`${where} has no option '${other}'`, `write ${name}`);
@@ -73,7 +76,7 @@ const checkNames: Names<CheckOptions> = { ...callNames, labels: true, sigma: tru
 const verifyNames: Names<VerifyOptions> = { ...callNames, x: true };
 
 /**
- * A classifier. All methods are asynchronous. Long calls run in steps, so that the page remains responsive. They reject with a
+ * A classifier. All methods are asynchronous. Long calls run in steps, so that the page remains responsive. Methods reject with a
  * {@link ProbustError}: `usage` for invalid arguments (x has the wrong length or contains NaN, an unknown estimator), `aborted`,
  * `disposed`, `resources`.
  */
@@ -104,8 +107,8 @@ export class Model {
   }
 
   /**
-   * One row for each point of x [N, ...], noise model and estimator, nested in this order. If there are labels, or at least 20 points,
-   * the call begins with a short check.
+   * Returns one row for each point of x [N, ...], noise model and estimator, nested in this order. If there are labels, or at
+   * least 20 points, the call begins with a short check.
    */
   async estimate(x: Numbers, options: EstimateOptions): Promise<Row[]> {
     this.#live();
@@ -156,14 +159,14 @@ export class Model {
   }
 
   /**
-   * Decision regions on the plane through x along u and v [d], which are orthonormalised. Without them: the plane spanned by
-   * the gradients of the two smallest margins.
+   * Decision regions on the plane through x along u and v [d], which are orthonormalised. By default, they are the gradients of
+   * the two smallest margins.
    */
   async slice(x: Numbers, u?: Numbers | null, v?: Numbers | null, options: SliceOptions = {}): Promise<Slice> {
     return (await this.#call('slice', x, { ...optionsOf('slice', options, askedNames), u, v })) as Slice;
   }
 
-  /** Noisy samples of one point x with the class of each: exactly those that the estimator "mc:N" counts. */
+  /** Noisy samples of one point x and the predicted class of each: exactly the samples that the estimator "mc:N" counts. */
   async cloud(x: Numbers, options: CloudOptions): Promise<Cloud> {
     return (await this.#call('cloud', x, optionsOf('cloud', options, askedNames))) as Cloud;
   }
@@ -178,8 +181,8 @@ export class Model {
   }
 
   /**
-   * Compares the logits with those of another model, for example from `probust/ort`, at points x [N, ...]; without x, at eight points
-   * with elements uniform in [0, 1].
+   * Compares the logits with those of another model, for example from `probust/ort`, at points x [N, ...] or, without x, at eight
+   * points with elements uniform in [0, 1].
    */
   async verify(other: Pick<Model, 'info' | 'logits'>, options: VerifyOptions = {}): Promise<Verification> {
     const { x, ...watched } = optionsOf('verify', options, verifyNames);

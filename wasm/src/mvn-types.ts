@@ -17,6 +17,6 @@ export interface MvnResult {
   errorFail: number | null;
   /** The method that was used. */
   method: string;
-  /** "ok", or the problem. */
+  /** "ok", or a word for the problem. */
   status: string;
 }

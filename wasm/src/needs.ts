@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The parts of the module that a request needs. The lists may be incomplete: the engine detects a missing part and repeats the
-// request with it. An entry here only avoids the failed attempt.
+// request with it. An entry here only avoids a failed attempt.
 import type { PartName } from './parts.js';
 import type { Request } from './protocol.js';
 
-/** Estimators that need another part than the first. Numbers are left out: "probit:24:pooled" is listed as "probit:pooled". */
+/** Estimators that need a part other than the first. Numbers are omitted: "probit:24:pooled" is listed as "probit:pooled". */
 export const estimatorsIn = {
   more: ['taylor_mvs', 'regression', 'regression:adf', 'adf'],
   curves: ['auto', 'mmse_mvs', 'probit:pooled', 'regression:pooled'],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noise that a function of the caller computes. The module gets the name of the function, and requests the samples.
+// Noise that a function of the caller computes. The module knows only the name of the function, and requests the samples.
 import { usage } from './errors.js';
 import type { NoiseModel, Perturbation } from './noise-types.js';
 import type { Forward } from './protocol.js';

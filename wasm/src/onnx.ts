@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Edits ONNX models for another engine: the output becomes the logits, and a fixed batch becomes symbolic.
+// Edits ONNX models for another engine: the logits become the output, and a fixed batch becomes symbolic.
 import { ProbustError, unreadable, usage } from './errors.js';
 import { all, edited, encode, integerIn, messageIn, message, parse, text, texts, type Field } from './protobuf.js';
 
@@ -55,7 +55,7 @@ export interface Cut {
   bytes: Uint8Array;
   /** The model's output, or the requested inner tensor. */
   output: string;
-  /** How many outputs the model has. */
+  /** The number of the model's outputs. */
   outputs: number;
   /** The removed operators, one sentence each. */
   notes: string[];
@@ -99,7 +99,7 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
     };
     cut.output = chosenOutput(graph, wanted, (name) => producers.has(name));
     cut.outputs = all(graph, graphProto.output).length;
-    /** Replaces sorted scores, or their indices, by the scores of all classes before the TopK. */
+    /** Replaces sorted scores, or their indices, with the scores of all classes, before the TopK. */
     const beforeTopK = (name: string): string => {
       const node = producers.get(source(name));
       const largest = integerIn(node ? (attribute(node, 'largest') ?? []) : [], attributeProto.i) ?? 1n;
@@ -128,7 +128,7 @@ function endingIn(graph: readonly Field[], value: string): Field[] {
 }
 
 /**
- * The same model with a batch of any size instead of 1: the input's first dimension becomes open, constant shapes of Reshape
+ * The same model with a batch of any size instead of 1: the input's first dimension becomes dynamic, constant shapes of Reshape
  * copy it, and declared inner shapes are dropped. The caller must check that the function has not changed.
  */
 export function withOpenBatch(bytes: Uint8Array): Uint8Array {
@@ -158,7 +158,7 @@ function openPort(field: Field, constants: ReadonlySet<string>): Field {
   return message(field.number, edited(port, valueInfoProto.type, openType));
 }
 
-/** Opens the batch in the value of a Constant node that is the shape of a Reshape. */
+/** Makes the batch dynamic in the value of a Constant node that is the shape of a Reshape. */
 function openConstant(fields: Field[], shapes: ReadonlySet<string>): Field[] {
   const isShape = texts(fields, nodeProto.opType)[0] === 'Constant' && shapes.has(texts(fields, nodeProto.output)[0]!);
   if (!isShape) return fields;

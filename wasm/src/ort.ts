@@ -23,7 +23,7 @@ export interface OrtOptions extends ModelOptions {
   ort?: OrtModule;
   /** 'auto' (the default) means 'webgpu' if there is an adapter, otherwise 'wasm'; `model.info.engine` names the one in use. */
   provider?: 'auto' | 'webgpu' | 'wasm';
-  /** Inputs per run; by default up to 64, fewer if they are large. */
+  /** Inputs per run; by default up to 64, but fewer if inputs are large. */
   batch?: number;
   /** Additional options for InferenceSession.create. */
   session?: object;
@@ -83,9 +83,9 @@ async function providersOf(wanted: OrtOptions['provider'] = 'auto'): Promise<Pro
 
 /** An ONNX Runtime session with one input and one output of numbers. */
 class Session {
-  /** Shape of one input, with a batch of 1. */
+  /** Shape of the input, with a batch of 1. */
   readonly shape: number[];
-  /** Inputs per run; undefined if any number is allowed. */
+  /** The fixed number of inputs per run; undefined if any number is allowed. */
   readonly group: number | undefined;
   readonly #ort: OrtModule;
   readonly #session: OrtSession;
@@ -216,7 +216,7 @@ const probe = (session: Session, count: number): Wants => ({
   values: uniformPoints(count, elementCount(session.shape)),
 });
 
-/** Whether a batch gives the same results as its inputs one by one. */
+/** Whether a batch has the same results as its inputs one by one. */
 async function sameInBatches(alone: Session, together: Session): Promise<boolean> {
   const wants = probe(alone, 3);
   const [expected, actual] = [await alone.run(wants), await together.run(wants)];
@@ -236,7 +236,7 @@ async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8
       return open;
     }
   } catch {
-    // The edited model does not work; the original is used.
+    // The edited model does not work, so the original is used.
   }
   open?.release();
   notes.push(
@@ -260,7 +260,7 @@ async function decisionOf(probust: Probust, bytes: Uint8Array, options: OrtOptio
     model.dispose();
     return info;
   } catch (error) {
-    // An operator that probust lacks is the reason for using this engine. Any other error is about how the class is determined.
+    // An operator that probust lacks is a reason for using this engine. Any other error concerns how the class is determined.
     if (error instanceof ProbustError && error.code === 'unsupported' && error.op) return undefined;
     throw error;
   }
@@ -306,7 +306,7 @@ function againstZero(forward: Forward, threshold: number): Forward {
   };
 }
 
-/** Only the logits with the numbers `outputs`, in this order. */
+/** Only the logits with the indices `outputs`, in this order. */
 function restricted({ forward, classes, ...others }: Logits, outputs: readonly number[]): Logits {
   const wrong = outputs.find((k, i) => !Number.isInteger(k) || k < 0 || k >= classes || outputs.indexOf(k) !== i);
   if (wrong !== undefined || outputs.length < 2) {
@@ -325,7 +325,7 @@ function restricted({ forward, classes, ...others }: Logits, outputs: readonly n
   return { ...others, classes: outputs.length, forward: some };
 }
 
-/** The first provider that runs the model. */
+/** The session of the first provider that runs the model. */
 async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions, ask: Ask): Promise<Logits> {
   const refusals: string[] = [];
   for (const provider of await providersOf(options.provider)) {
@@ -343,11 +343,11 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions, ask:
 }
 
 /**
- * Loads a classifier that ONNX Runtime Web runs. It supports all calls that need only logits: `logits`, `estimate` and `sweep` with
- * `mc`, `probit`, `subset`, `softmax` and `auto`, `slice` along given directions. Calls that need gradients reject with
+ * Loads a classifier that ONNX Runtime Web runs. It supports all calls that need only logits: `logits`, `estimate` and `sweep`
+ * with `mc`, `probit`, `subset`, `softmax` and `auto`, `slice` along given directions. Calls that need gradients reject with
  * `unsupported`.
  *
- * Rejects as `Probust.loadModel` does, and with `environment` if onnxruntime-web is not installed.
+ * Rejects like `Probust.loadModel`, and with `environment` if onnxruntime-web is not installed.
  */
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
   const { mean, std, layout, shape, memory, classNames, tolerance, signal } = optionsOf('createOrtModel', options, names);

@@ -21,7 +21,7 @@ interface Shared {
   /** The number of users for each kind of work. */
   readonly users: Record<Side, number>;
   end(): void;
-  /** Prevents the library from getting new users. */
+  /** Makes sure that the library gets no new users. */
   forget(): void;
 }
 
@@ -54,11 +54,11 @@ function leastBusy(side: Side): Shared {
   return libraries.reduce((best, each) => (load(each) < load(best) ? each : best));
 }
 
-/** Leaves one core to other work, if there are more than two. */
+/** Leaves one core to other work if there are more than two. */
 const share = (most: number, left: number): number =>
   most > 1 && cores() > 2 ? Math.max(1, Math.min(most, left - 1)) : Math.min(most, left);
 
-/** Returns a library with up to `most` new workers if there are fewer workers than cores, otherwise a shared one. */
+/** Returns a library with up to `most` new workers if there are fewer workers than cores; otherwise returns a shared one. */
 export function takeProbust(side: Side, most = 1): Lease {
   const left = free();
   const library = left > 0 ? begun(share(most, left)) : leastBusy(side);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The module is divided into parts (split/split.mjs). The first part runs alone and has the functions of most first estimates; each
-// of the others adds functions and can be added without the others. A call of a missing function reports its part; the request is then
-// repeated with that part (engine.ts).
+// The module is divided into parts (split/split.mjs). The first part runs alone and has the functions of most first estimates;
+// each of the other parts adds functions, and can be added without the remaining ones. A call of a missing function reports its
+// part; the request is then repeated with that part (engine.ts).
 import { internal } from './errors.js';
 
 /** The names of the parts. Later ones are in the files probust-NAME.wasm. */

@@ -57,7 +57,7 @@ async function download(url: string | URL, signal?: AbortSignal): Promise<Respon
   return accepted(response, String(url));
 }
 
-/** The whole of a response or a file. */
+/** The complete content of a response or a file. */
 async function bodyOf(body: Response | Blob, what: string, signal?: AbortSignal): Promise<Uint8Array> {
   const read = body.arrayBuffer().catch((error: unknown) => {
     throw signal?.aborted ? aborted() : unreachable(what, error);
@@ -119,16 +119,16 @@ async function downloaded(source: string | URL, signal: AbortSignal): Promise<We
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** A module that is being compiled or is compiled, and the number of callers that wait for it. */
+/** A module that is being compiled or has been compiled, and the number of callers that wait for it. */
 interface Compiling {
   module: Promise<WebAssembly.Module>;
-  /** The compiled module; undefined until then. */
+  /** The compiled module; undefined while it is being compiled. */
   ready: WebAssembly.Module | undefined;
   waiting: number;
   stop(): void;
 }
 
-/** By address: a page downloads and compiles a module once for all instances and workers. */
+/** Modules by address: a page downloads and compiles a module only once for all instances and workers. */
 const compiling = new Map<string, Compiling>();
 
 const keyOf = (source: string | URL): string =>
@@ -160,7 +160,7 @@ interface CompileOptions {
   hint?: string;
 }
 
-/** The compiled module at this address. The download stops if all callers that wait for it have aborted. */
+/** The compiled module at this address. The download stops if all callers that wait for the module have aborted. */
 export async function compile(
   source: string | URL,
   { signal, hint = 'set wasmUrl to the address of probust.wasm' }: CompileOptions = {},
@@ -190,7 +190,7 @@ export interface Port {
   stop(): void;
 }
 
-/** Stores an error until there is a listener: a worker may fail while the module is still being downloaded. */
+/** Stores an error until there is a listener, because a worker may fail while the module is still being downloaded. */
 function failures() {
   let known: { error: unknown } | undefined;
   let tell = (error: unknown): void => void (known ??= { error });
@@ -218,7 +218,9 @@ export function browserPort(worker: Worker): Port {
   };
 }
 
-/** A worker thread of node. It does not inherit this process's execArgv, which may be for a script that is not a file. */
+/**
+ * A worker thread of node. It does not inherit the execArgv of this process, which may be meant for a script that is not a file.
+ */
 export async function nodePort(url: string | URL): Promise<Port> {
   const { Worker } = await builtin<NodeThreads>('node:worker_threads');
   const { pathToFileURL } = await builtin<NodeUrls>('node:url');

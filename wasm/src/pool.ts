@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// One or several engines with the same models. A call goes to the least busy engine; estimates are distributed among all.
+// One or several engines with the same models. A call goes to the least busy engine; an estimate is distributed among all
+// engines.
 import { withController } from './abort.js';
 import { copied } from './arguments.js';
 import type { Endpoint, Kind, ReplyOf, RequestOf, Watch } from './protocol.js';
 import type { ModelInfo, Progress, Row } from './types.js';
 
-/** A model in every engine: its handle in each. */
+/** A model that is loaded in every engine: its handle in each. */
 export type Everywhere = readonly number[];
 
-/** Something that exists in one engine only: the engine, and its handle there. */
+/** Something that exists in only one engine: that engine, and the handle there. */
 export interface OneOf {
   engine: number;
   id: number;
@@ -28,15 +29,16 @@ export interface EstimateArguments {
   smooth?: boolean | undefined;
   totalBudget?: number | undefined;
   calibrate?: boolean | undefined;
-  /** Whether other parts of the estimate have other estimators. */
+  /** Whether other parts of the estimate use other estimators. */
   others?: boolean;
   /**
-   * The smallest and the largest value of all points, if x has only a part of them. They decide how perturbations are clipped.
+   * The smallest and the largest value of all points, if x has only some of the points. They determine how perturbations are
+   * clipped.
    */
   dataRange?: readonly [number, number];
 }
 
-/** A part of an estimate: points first .. first + count - 1, one estimator. */
+/** A part of an estimate: points first .. first + count - 1, and one estimator. */
 interface Part {
   first: number;
   count: number;
@@ -91,7 +93,7 @@ export class Pool {
     }
   }
 
-  /** Starts a training in the least busy engine. */
+  /** Creates a network to train, in the least busy engine. */
   async train(args: object): Promise<OneOf> {
     const engine = this.#idlest();
     return { engine, id: await this.askOne<'train'>(engine, { kind: 'train', args }) };
@@ -173,8 +175,8 @@ function rangeOf(values: Float32Array): [number, number] {
 }
 
 /**
- * Divides an estimate into parts with one estimator and at most `together` points. The data are in blocks of `together` points,
- * and a part never crosses the border of a block. `index` is the position of the first point in the data.
+ * Divides an estimate into parts, each with one estimator and at most `together` points. The data consist of blocks of `together`
+ * points, and no part crosses the border of a block. `index` is the position of the first point in the data.
  */
 function divide(points: number, index: number, together: number, estimators: number): Part[] {
   const parts: Part[] = [];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The subset of the protobuf wire format for editing models: a message is a list of fields, most of which do not change.
+// The subset of the protobuf wire format that is needed to edit models. A message is a list of fields, most of which do not
+// change.
 
 export interface Field {
   number: number;
-  /** The wire type: 0 is a varint, 1 eight bytes, 2 a length and bytes, 5 four bytes. */
+  /** The wire type: 0 is a varint, 1 eight bytes, 2 a length followed by bytes, 5 four bytes. */
   wire: number;
   value: bigint | Uint8Array;
 }

@@ -9,11 +9,11 @@ export interface Protocol {
   describe: { request: object; reply: { version: string; estimators: EstimatorInfo[] } };
   /** `external`: `Watch.forward` runs the model's forward passes. */
   load: { request: { bytes: Uint8Array; options: object; external?: boolean }; reply: { model: number; info: ModelInfo } };
-  /** Releases a model or a training. */
+  /** Releases a model or a network in training. */
   release: { request: { handle: number }; reply: undefined };
   call: { request: { model: number; operation: string; args: object }; reply: unknown };
   data: { request: { args: object }; reply: Dataset };
-  /** The reply is the training's handle. */
+  /** The reply is the handle of the network in training. */
   train: { request: { args: object }; reply: number };
   training: { request: { training: number; operation: string; args: object }; reply: unknown };
   mvn: { request: { args: object }; reply: unknown };
@@ -27,8 +27,8 @@ export type RequestOf<K extends Kind> = { kind: K } & Protocol[K]['request'];
 export type ReplyOf<K extends Kind> = Protocol[K]['reply'];
 
 /**
- * Inputs [count, d] of the model, for which another engine must compute the logits or, with cotangents [count, C], the gradients; or
- * points for the caller's function `noise` to perturb, with normals z [count, k].
+ * Inputs [count, d] of the model, for which another engine must compute the logits or, if there are cotangents [count, C], the
+ * gradients; or points that the caller's function `noise` must perturb, with normals z [count, k].
  */
 export interface Wants {
   count: number;

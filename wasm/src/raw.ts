@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The module's interface through Embind (bindings.cpp). Internal to this package.
+// The module's interface through Embind (bindings.cpp). It is internal to this package.
 import type { Wants } from './protocol.js';
 import type { EstimatorInfo, ModelInfo } from './types.js';
 
@@ -14,7 +14,10 @@ export interface RawError {
 
 export type Outcome<T> = { value: T; error?: undefined } | { error: RawError };
 
-/** Result of a step. Without a value or an error, there are more steps; if `wants` is set, its request must be fulfilled first. */
+/**
+ * Result of a step. If it has neither a value nor an error, more steps follow; if `wants` is set, that request must be answered
+ * first.
+ */
 export interface Report {
   passes: number;
   planned: number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The worker's end of the connection: an engine that processes messages. It receives aborts between its steps.
+// The worker's end of the connection: an engine that processes messages. Between its steps, it receives requests to abort.
 import { Engine } from './engine.js';
 import { ProbustError, toRecord } from './errors.js';
 import type { PartName } from './parts.js';
@@ -9,7 +9,7 @@ import type { ModuleFactory } from './raw.js';
 
 const stepMilliseconds = 40;
 
-/** A running request, and the callback that waits for its logits. */
+/** A running request, and the callback that waits for logits. */
 interface Running {
   controller: AbortController;
   answer?: (message: Extract<ToWorker, { type: 'answer' }>) => void;
@@ -40,7 +40,7 @@ export async function serve(factory: ModuleFactory): Promise<void> {
   const loading = new Map<PartName, (message: Extract<ToWorker, { type: 'part' }>) => void>();
   let engine: Engine | undefined;
 
-  /** The page compiles every part once for all its workers. */
+  /** The page compiles every part only once for all its workers. */
   const load = (part: PartName) =>
     new Promise<WebAssembly.Module>((resolve, reject) => {
       loading.set(part, ({ module, error }) => (module ? resolve(module) : reject(new ProbustError(error!))));

@@ -2,7 +2,10 @@
 import { usage } from './errors.js';
 import { browserPort, isNode, nodePort, type Port } from './platform.js';
 
-/** This file's URL. A function, because bundlers match new URL(..., import.meta.url) and would bundle worker.mjs as an asset. */
+/**
+ * This file's URL. It is a function, because bundlers match new URL(..., import.meta.url) and would bundle worker.mjs as an
+ * asset.
+ */
 const here = (): string => import.meta.url;
 const nextToThis = (): URL => new URL('worker.mjs', here());
 
@@ -25,7 +28,7 @@ function importing(url: URL): Worker {
   return worker;
 }
 
-/** The last line is literally new Worker(new URL(...)), which bundlers recognise. */
+/** The last line must be new Worker(new URL(...)) verbatim, which bundlers recognise. */
 function started(given: string | URL | undefined): Worker {
   const url = given === undefined ? nextToThis() : addressOf(given);
   if (isElsewhere(url)) return importing(url);

@@ -31,7 +31,9 @@ function requireShared(): void {
   }
 }
 
-/** This script's URL. A function, because bundlers match new URL(..., import.meta.url) and would bundle the whole folder. */
+/**
+ * This script's URL. It is a function, because bundlers match new URL(..., import.meta.url) and would bundle the whole folder.
+ */
 const here = (): string => import.meta.url;
 
 interface Places {
@@ -54,13 +56,14 @@ function started(worker: URL): Port {
   try {
     return browserPort(new Worker(worker, { type: 'module' }));
   } catch (error) {
-    throw missing(`cannot start ${String(worker)} from this page`, hint, error); // it has another origin
+    throw missing(`cannot start ${String(worker)} from this page`, hint, error); // the worker is on another origin
   }
 }
 
 /**
- * Like createProbust in `probust`, but for cross-origin isolated pages: always in a worker, with `threads` threads for each
- * call. Rejects with a ProbustError: `environment` if memory cannot be shared or a file is missing, `aborted`, `usage`.
+ * Like createProbust in `probust`, but for cross-origin isolated pages: the module always runs in a worker, with `threads`
+ * threads for each call. Rejects with a ProbustError: `environment` if memory cannot be shared or a file is missing, `aborted`,
+ * `usage`.
  */
 export async function createProbust(options: ThreadsOptions = {}): Promise<Probust> {
   const { signal } = optionsOf('createProbust', options, names);

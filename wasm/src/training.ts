@@ -27,8 +27,9 @@ const trainNames: Names<TrainOptions> = {
 };
 
 /**
- * Data generated from a seed. Point i has class i modulo the number of classes, and is the same on every machine. All methods
- * reject with a ProbustError: `usage` for an invalid count, noise, side or number of classes, `resources` for too many points.
+ * Data generated from a seed. Point i has class i modulo the number of classes. The data are the same on every machine. All
+ * methods reject with a ProbustError: `usage` for an invalid count, noise, side or number of classes, `resources` for too many
+ * points.
  */
 export class Data {
   readonly #pool: Pool;
@@ -48,12 +49,12 @@ export class Data {
     return this.#make('blobs', options);
   }
 
-  /** 2 to 6 spiral arms (2 by default), each one turn around the origin; noise 0.03 by default. */
+  /** 2 to 6 spiral arms (2 by default), each making one turn around the origin; noise 0.03 by default. */
   spirals(options?: DataOptions): Promise<Dataset> {
     return this.#make('spirals', options);
   }
 
-  /** A square whose opposite quarters have the same class; noise 0.05 by default. */
+  /** A square in which diagonally opposite quadrants have the same class; noise 0.05 by default. */
   xor(options?: DataOptions): Promise<Dataset> {
     return this.#make('xor', options);
   }
@@ -74,7 +75,10 @@ export class Data {
   }
 }
 
-/** The data for releasing a training. It does not refer to the Training, so that the registry does not keep it alive. */
+/**
+ * What is needed to release a network in training. It does not refer to the Training, so that the registry does not keep the
+ * Training alive.
+ */
 interface Lease {
   pool: Pool;
   place: OneOf;
@@ -83,9 +87,9 @@ interface Lease {
 const forgotten = new FinalizationRegistry<Lease>(({ pool, place }) => pool.releaseOne(place));
 
 /**
- * A network in training. It is deterministic: the same data, options and runs give the same network. Methods reject with a
- * ProbustError: `usage` for invalid options or a run during another run; `numerical` if the loss is no longer finite;
- * `aborted`; `disposed`.
+ * A network in training. It is deterministic: the same data, options and runs produce the same network. Methods reject with a
+ * ProbustError: `usage` for invalid options or a run during another run; `numerical` if the loss is no longer finite; `aborted`;
+ * `disposed`.
  */
 export class Training {
   readonly #lease: Lease;
@@ -103,8 +107,8 @@ export class Training {
   }
 
   /**
-   * Trains for `epochs` more epochs and scores the network on all points, without noise. Missing options have the values given to
-   * `train`. An aborted run keeps the completed steps.
+   * Trains for `epochs` more epochs, then computes loss and accuracy on all points, without noise. Missing options have the
+   * values given to `train`. An aborted run keeps its completed steps.
    */
   async run(epochs = 1, options: RunOptions = {}): Promise<Score> {
     this.#live();
@@ -141,7 +145,7 @@ export class Training {
     return this.#load(await this.save());
   }
 
-  /** Stops a running run and frees the memory; later calls reject with code `disposed`. */
+  /** Stops the current run, if any, and frees the memory; later calls reject with code `disposed`. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -166,7 +170,7 @@ export class Training {
   }
 }
 
-/** Starts a training in the least busy engine. */
+/** Creates a network to train, in the least busy engine. */
 export async function begin(
   pool: Pool,
   data: LabelledPoints,

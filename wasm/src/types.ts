@@ -22,9 +22,9 @@ export interface Progress {
   planned: number;
 }
 
-/** Options of every call that may take long. */
+/** Options of every call that may take a long time. */
 export interface CallOptions {
-  /** Aborts the call with a ProbustError with code `aborted`; the model remains usable. */
+  /** Aborts the call, which rejects with code `aborted`; the model remains usable. */
   signal?: AbortSignal;
   /** Called between chunks of work. */
   onProgress?: (progress: Progress) => void;
@@ -64,23 +64,23 @@ export interface ModelOptions {
   mean?: Numbers;
   /** The standard deviation, by which x is then divided: one number for all channels, or one per channel. */
   std?: Numbers;
-  /** The order of the model's input, if x is stored as [C, H, W]; by default derived from the shapes. */
+  /** The order of the axes of the model's input, if x is stored as [C, H, W]; by default derived from the shapes. */
   layout?: 'auto' | 'nchw' | 'nhwc' | 'whcn';
   /** The shape of one point of x, such as [3, 32, 32]; by default that of the model's input without the batch axis. */
   shape?: Numbers;
-  /** The input's shape for one example, if the model has dynamic dimensions besides the batch. */
+  /** The input's shape for one example, if the model has dynamic dimensions other than the batch. */
   inputShape?: Numbers;
   /** The name of the output or inner tensor that determines the class; by default the only suitable one. */
   output?: string;
   /** For a model with one output number: numbers above this are class 1; by default 0 for scores and 0.5 for probabilities. */
   threshold?: number;
-  /** Which values of the output are the scores of classes, in the order of the classes; by default all. */
+  /** Which output values are the scores of the classes, in the order of the classes; by default all. */
   outputs?: Numbers;
   /** Memory limit in bytes for activations and gradients; 1 GiB by default. */
   memory?: number;
   /**
-   * For regression models: p is then the probability that every output changes by less than this. There are two classes for
-   * each output, too low and too high, and a last one for "all outputs are within the tolerance". `logits` returns the outputs
+   * For regression models: p is the probability that every output changes by less than this. There are two classes for each
+   * output, too low and too high, and a last one for "all outputs are within the tolerance". `logits` returns the outputs
    * themselves. Only `logits`, `estimate` and `sweep` are available.
    */
   tolerance?: number;
@@ -93,7 +93,7 @@ export interface Port {
   name: string;
   /** The element type, such as "float32". */
   type: string;
-  /** The extents; -1 for a symbolic one. */
+  /** The extents; -1 stands for a symbolic extent. */
   shape: number[];
 }
 
@@ -114,7 +114,7 @@ export interface ModelInfo {
   opset: number;
   /** The number of elements in floating-point weights; NaN for a function. */
   parameters: number;
-  /** Floating-point operations of one forward pass of one example; NaN if another engine runs it. */
+  /** Floating-point operations of one forward pass of one example; NaN if another engine runs the model. */
   flops: number;
   /** C, the number of logits. */
   classes: number;
@@ -126,14 +126,17 @@ export interface ModelInfo {
   inputShape: number[];
   /** The name of the output used as logits. */
   logits: string;
-  /** How the class is determined, in one line, such as "class 1 if 'score' > 0"; empty for other engines and functions. */
+  /**
+   * How the class is determined, in one line, such as "class 1 if 'score' > 0"; empty if another engine or a function runs the
+   * model.
+   */
   decision: string;
-  /** If the class is determined by one number, the threshold above which it is class 1, in the units of the output. */
+  /** If the class is determined by one number, the threshold: class 1 is predicted above it; in the units of the output. */
   threshold?: number;
   inputs: Port[];
   outputs: Port[];
   operators: OperatorUse[];
-  /** Decisions made while loading, one sentence each. */
+  /** Decisions that were made while loading, one sentence each. */
   notes: string[];
 }
 
@@ -145,11 +148,11 @@ export interface NamedArray {
   shape: Numbers;
 }
 
-/** One feature in one-hot columns. */
+/** A categorical feature in one-hot columns. */
 export interface CategoryGroup {
-  /** The columns of the feature, k in number. */
+  /** The k columns of the feature. */
   columns: Numbers;
-  /** [k, k] row-major: the probability of each value (column), given the current one (row). */
+  /** [k, k] row-major: the probability of each new value (column), given the current value (row). */
   transitions: Numbers;
 }
 
@@ -159,7 +162,7 @@ export interface NoiseOptions {
   arrays?: Record<string, NamedArray>;
   /** The groups of columns to which "categorical:NAME" refers, by name. */
   categories?: Record<string, CategoryGroup[]>;
-  /** The bytes of the ONNX models of x and z to which "transform:NAME" refers, by name. */
+  /** The bytes of the ONNX models with inputs x and z to which "transform:NAME" refers, by name. */
   transforms?: Record<string, Uint8Array>;
   /** Noisy samples are clipped to [low, high], in the units of x. */
   clip?: readonly [number, number];
@@ -167,11 +170,11 @@ export interface NoiseOptions {
   levels?: number;
 }
 
-/** Options of calls about points of the data. */
+/** Options of calls about points. */
 export interface PointOptions extends CallOptions {
   /** Seed of the noise, a whole number; 0 by default. The same seed gives the same noise here and on the command line. */
   seed?: number | undefined;
-  /** The position of the (first) point in its data, on which its noise also depends; 0 by default. */
+  /** The position of the (first) point in the data, on which the noise also depends; 0 by default. */
   index?: number | undefined;
   /**
    * The class whose survival is estimated: 'predicted' (the default), 'label', a class number or a class name for all points, or
@@ -185,7 +188,7 @@ export interface PointOptions extends CallOptions {
 /** A class for each point: a number, or one of the model's `classNames`. */
 export type Labels = Numbers | readonly (number | string)[];
 
-/** The event whose probability is estimated, if it is not that the target wins. */
+/** The event whose probability is estimated. By default, it is that the target wins. */
 export interface EventOptions {
   /** Classes that count as one, by number or name: '0,1/2,3', or [[0, 1], [2, 3]]. */
   groups?: string | readonly (readonly (number | string)[])[] | undefined;
@@ -197,9 +200,9 @@ export interface EventOptions {
 export interface BudgetOptions {
   /** For "auto": forward passes per point and noise model. */
   budget?: number | undefined;
-  /** With "auto", points do not share draws of the noise, so that their errors are independent. */
+  /** For "auto": points do not share draws of the noise, so that their errors are independent. */
   independent?: boolean | undefined;
-  /** What points of "probit" and "regression" share ("none" by default). "auto" decides by itself, unless this is "none". */
+  /** What points share with "probit" and "regression" ("none" by default). "auto" decides by itself, unless this is "none". */
   share?: 'none' | 'pooled' | 'learned' | 'draws' | undefined;
 }
 
@@ -208,17 +211,20 @@ export interface EstimateOptions extends NoiseOptions, PointOptions, EventOption
   noise: NoiseModel | readonly NoiseModel[];
   /** One or several estimators, such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
   estimators?: string | readonly string[] | undefined;
-  /** Rows also have `classes`, the probability that each class wins (or is among the `top`). */
+  /** Whether rows also have `classes`, the probability that each class wins (or is among the `top`). */
   perClass?: boolean | undefined;
   /** For "auto": forward passes for all points and noise models together, distributed so that the error is smallest. */
   totalBudget?: number | undefined;
-  /** Fits a smooth curve to each sweep over three or more noise scales, which reduces the error. */
+  /** Whether to fit a smooth curve to each sweep over three or more noise scales, which reduces the error. */
   smooth?: boolean | undefined;
-  /** Corrects the bias of `probit`, `regression` and `auto`, as measured by the noisy samples of all points. Needs at least 30 points. */
+  /**
+   * Whether to correct the bias of `probit`, `regression` and `auto`, as measured by the noisy samples of all points. Needs at
+   * least 30 points.
+   */
   calibrate?: boolean | undefined;
   /**
-   * Whether to check first, on up to 100 points, that points, preprocessing and labels match the model; by default if there are
-   * labels, or at least 20 points. A problem gives a warning and a note in every row.
+   * Whether to check first, on up to 100 points, that points, preprocessing and labels match the model; by default, if there are
+   * labels or at least 20 points. A problem causes a warning and a note in every row.
    */
   check?: boolean | undefined;
   /** Called with each warning; by default, warnings go to the console. */
@@ -244,9 +250,9 @@ export type Status =
   | 'resources'
   | 'numerical';
 
-/** One estimate. Numbers that could not be computed are null, for the reason in `status` and `note`. */
+/** One estimate. Numbers that could not be computed are null; `status` and `note` give the reason. */
 export interface Row {
-  /** Position of the point in its data. */
+  /** Position of the point in the data. */
   index: number;
   /** The given label, or null. */
   label: number | null;
@@ -277,11 +283,14 @@ export interface Row {
   method: string;
   /** A sentence about the estimate, or null. */
   note: string | null;
-  /** Probability that noisy samples get the label, from the same passes, with its 95% interval; null without a label. */
+  /**
+   * Probability that a noisy sample is classified as the label, from the same passes, with its 95% interval; null without a
+   * label.
+   */
   pLabel?: number | null;
   pLabelLow?: number | null;
   pLabelHigh?: number | null;
-  /** [C] With `perClass`: the probability that each class wins, or is among the `top`. */
+  /** [C] With `perClass`: the probability that each class wins or, with `top`, is among the `top` largest logits. */
   classes?: (number | null)[];
   /** The model's name, in rows of a run with several models. */
   model?: string;
@@ -303,18 +312,18 @@ export interface Linearization {
   gradients: Float32Array;
   /** [m, m] row-major: the covariance of the linearised margins at unit scale; multiply by sigma² for the noise scale. */
   gram: Float64Array;
-  /** [k] positions in `margins` of the rivals whose boundaries the noise can cross; z and R are for these. */
+  /** [k] positions in `margins` of the rivals whose boundaries the noise can cross; z and R refer to these. */
   rivals: Int32Array;
-  /** [k] margins, in units of their standard deviations. */
+  /** [k] the margins of these rivals, in units of their standard deviations. */
   z: Float64Array;
-  /** [k, k] row-major: correlations. Probust.mvn computes p = Phi_R(z). */
+  /** [k, k] row-major: the correlations of these margins. Probust.mvn computes p = Phi_R(z). */
   R: Float64Array;
 }
 
 export interface SweepOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {
   /** The noise scales, all positive. */
   sigmas: Numbers;
-  /** The noise model, whose scale is replaced; "gaussian:1" by default. */
+  /** The noise model, whose scale is replaced by each of `sigmas`; "gaussian:1" by default. */
   noise?: NoiseModel;
   /** The estimator; "auto" by default. */
   estimator?: string;
@@ -338,7 +347,7 @@ export interface Curve {
 }
 
 export interface SliceOptions extends PointOptions {
-  /** s and t of x + s u + t v run from -reach to reach, in the units of x; 1 by default. */
+  /** The points of the plane are x + s u + t v with s and t from -reach to reach, in the units of x; 1 by default. */
   reach?: number;
   /** The number of grid points per side, 2 to 4096; 64 by default. */
   resolution?: number;
@@ -353,7 +362,7 @@ export interface Slice {
   v: Float64Array;
   /** [resolution²] predicted classes; -1 if logits are NaN. */
   predicted: Int32Array;
-  /** [resolution²] margin of the target over its strongest rival: zero on the boundary. */
+  /** [resolution²] margin of the target over its strongest rival, which is zero on the boundary. */
   margin: Float64Array;
 }
 
@@ -364,7 +373,7 @@ export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' 
   count?: number;
 }
 
-/** Noisy samples of a point: exactly those that "mc:N" counts with the same seed and index. */
+/** Noisy samples of a point: exactly the samples that "mc:N" counts with the same seed and index. */
 export interface Cloud {
   /** The samples [n, d], row-major, in the units of the data. */
   x: Float32Array;
@@ -372,11 +381,11 @@ export interface Cloud {
   predicted: Int32Array;
 }
 
-/** The nearest point found with a different prediction: exact for linear models, otherwise an upper bound. */
+/** The nearest point found that has a different prediction. Its distance is exact for linear models, otherwise an upper bound. */
 export interface NearestBoundary {
   /** The Euclidean distance in the units of the data; Infinity if no such point was found, NaN if logits are NaN. */
   distance: number;
-  /** The class at that point; -1 if no point was found. */
+  /** The class predicted at that point; -1 if no point was found. */
   rival: number;
   /** [d] the step from x to just beyond the boundary; zeros if no point was found. */
   step: Float32Array;
@@ -426,11 +435,13 @@ export interface Dataset extends LabelledPoints {
   pointShape: number[];
 }
 
-/** Options that may change when training is resumed. */
+/** Options that may change between runs. */
 export interface TrainingRates {
   /** Learning rate; 0.005 by default. */
   rate?: number | undefined;
-  /** Standard deviation of the Gaussian noise, with a new draw for every input, in the units of x; 0 by default. */
+  /**
+   * Standard deviation of the Gaussian noise added to each input, with a new draw every time, in the units of x; 0 by default.
+   */
   sigma?: number | undefined;
   /** Weight of the mean squared gradient norm ||grad_x loss||² that is added to the loss; 0 by default. */
   lambda?: number | undefined;
@@ -444,7 +455,7 @@ export interface TrainOptions extends TrainingRates {
    * filters, each followed by 2x2 max pooling, and a hidden layer of 50 units.
    */
   model?: 'mlp' | 'cnn';
-  /** Widths of the hidden layers of 'mlp'; [32] by default. [] gives a linear classifier. */
+  /** Widths of the hidden layers of 'mlp'; [32] by default. [] means a linear classifier. */
   hidden?: Numbers;
   /** Activation between the layers; 'relu' by default. */
   activation?: 'relu' | 'tanh' | 'gelu' | 'silu';
@@ -454,7 +465,7 @@ export interface TrainOptions extends TrainingRates {
   batch?: number;
   /** Seed of initial weights, order of points, and noise; 0 by default. */
   seed?: number;
-  /** Memory limit in bytes, once for weights with their gradients and once for activations; 1 GiB by default. */
+  /** Memory limit in bytes, which applies separately to weights with their gradients and to activations; 1 GiB by default. */
   memory?: number;
 }
 
@@ -467,7 +478,7 @@ export interface Score {
   epoch: number;
   /** Mean cross-entropy. */
   loss: number;
-  /** Fraction of points whose label has the largest logit. */
+  /** Fraction of points whose label is the class with the largest logit. */
   accuracy: number;
 }
 

@@ -6,7 +6,7 @@ export interface VerifyOptions extends CallOptions {
   x?: Numbers;
 }
 
-/** Differences between the logits of two models. */
+/** The differences between the logits of two models. */
 export interface Verification {
   /** The number of points compared. */
   points: number;
@@ -14,10 +14,10 @@ export interface Verification {
   largest: number;
   /** `largest` divided by the largest absolute logit. */
   relative: number;
-  /** For each of the (at most five) points with the largest differences, largest first, the class with the largest difference. */
+  /** The points (at most five) with the largest differences, largest first, each with the class of its largest difference. */
   worst: { point: number; class: number; own: number; other: number; difference: number }[];
   /** Whether the predicted classes are the same at all points. */
   argmaxAgrees: boolean;
-  /** Indices of points with different predicted classes. */
+  /** Indices of the points with different predicted classes. */
   disagreements: number[];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares the logits of two engines at the same points.
+// Compares the logits that two engines compute at the same points.
 import type { Verification } from './verify-types.js';
 
 /** Always the same points, with elements uniform in [0, 1]: the Weyl sequence of the golden ratio. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The package gives the same numbers as the command line: the same noise for the same seed, the same counts and the same analytical
-// p. Counts may differ for noisy samples at which two logits are equal up to rounding; the printed table shows how many.
+// The package computes the same numbers as the command line: the same noise for the same seed, the same counts and the same
+// analytical p. Counts may differ for noisy samples at which two logits are equal up to rounding; the printed table shows how
+// many.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,8 @@ const analytical = ['taylor', 'taylor_mvs', 'mmse:10', 'mmse_mvs:4', 'softmax', 
 const estimators = [...analytical, 'mc:2000'];
 const noises = ['gaussian:0.1', 'gaussian:0.3', 'uniform:0.2'];
 
-// The package runs the portable backend. The default backend of the command line rounds differently (Winograd's convolutions).
+// The package runs the portable backend. The default backend of the command line rounds differently, because it uses Winograd
+// convolutions.
 const devices = { eigen: 2e-6, cpu: 1e-5 };
 type Device = keyof typeof devices;
 

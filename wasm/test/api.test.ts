@@ -185,7 +185,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
 
   it('names the unsupported operator and its node', async () => {
-    // Replaces the first operator's name by an unknown one of the same length.
+    // Replaces the first operator's name with an unknown one of the same length.
     const bytes = new Uint8Array(readFileSync(digits));
     const name = model.info.operators[0]!.opType;
     const at = Buffer.from(bytes).lastIndexOf(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The package in a real browser: as module and plain scripts, in the page and in workers, with and without a strict content
-// security policy, with and without cross-origin isolation.
+// The package in a real browser: as module scripts and plain scripts, in the page and in workers, with and without a strict
+// content security policy, with and without cross-origin isolation.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -178,7 +178,7 @@ describe('threads that share memory', () => {
   });
 });
 
-// Another origin is, for example, a content delivery network.
+// Another origin may be, for example, a content delivery network.
 it.each([
   ['a module', (url: string) => `import { createProbust } from '${url}/probust.mjs';`],
   ['the inlined module', (url: string) => `import { createProbust } from '${url}/compat.mjs';`],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The package's command: it prints the table that README.md shows, writes the rows of the native program, and reports errors in
-// one line.
+// The package's command: it prints the table that README.md shows, writes the same rows as the native program, and reports each
+// error on one line.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Points, labels, rows and errors for files are the same as on the command line.
+// Points, labels, rows and errors are the same as on the command line for the same files.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -211,7 +211,7 @@ const oddLabels: [string, Uint8Array | string, string[]?][] = [
 describe.skipIf(!existsSync(native))('labels of another file are those of the command line', () => {
   const points = () =>
     file('points.npy', npy('<f4', [4, 256], bytesOf(Float32Array.from({ length: 1024 }, (_, i) => (i % 7) / 7))));
-  /** Reads points with these labels by the command (`run`) and by the package (`read`). */
+  /** Reads points with these labels with the command (`run`) and with the package (`read`). */
   function asked(name: string, bytes: Uint8Array | string, classes?: string[]) {
     const [x, labels, names] = [points(), file(name, bytes), file('names.txt', (classes ?? []).join('\n'))];
     const words = ['--labels', labels, '--sigma', '0.1', '--estimator', 'mc:2', '--format', 'jsonl', '--no-check', '--quiet'];
@@ -505,7 +505,7 @@ describe('images', () => {
       const expected = await data.readNpy(join(folder, 'logits.npy'));
       const { x, pointShape } = await data.readImages(pictures, { channels: 1, resize, crop });
       expect(pointShape).toEqual([1, 16, 16]);
-      // One wrong gray level would change a logit by more.
+      // A single wrong gray level would change a logit by more than this.
       (await model.logits(x)).forEach((value, i) => expect(value).toBeCloseTo(expected.x[i]!, 4));
     }
   });

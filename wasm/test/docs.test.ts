@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** A folder with the package, in which npx finds the bundlers. */
+/** Creates a folder with the package, in which npx finds the bundlers. */
 function project(name: string): string {
   const folder = join(work, name.replace(/\W+/g, '-'));
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
@@ -140,8 +140,9 @@ it.each(remote)('respects the limits of a service and tries again', async ({ tex
   const { stdout } = await promisify(execFile)(process.execPath, ['main.js'], { cwd: folder });
   close();
   expect(stdout).toContain("'ok'");
-  expect(times).toHaveLength(6); // the logits at the point, four batches, and one repetition
-  // Requests start at least 200 ms apart, and one second after the rejection; on a busy machine each arrives a little later.
+  expect(times).toHaveLength(6); // one request for the logits at the point, four for batches, one repeated
+  // Requests start at least 200 ms apart, and one second after the rejection. On a busy machine, a request may arrive a little
+  // late.
   const pauses = times.slice(1).map((time, i) => time - times[i]!);
   expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThan(4 * 200 + 1000 - 300);
   expect(Math.min(...pauses)).toBeGreaterThan(50);

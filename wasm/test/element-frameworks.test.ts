@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** A folder with the package, the modules `needed` and these files. */
+/** Creates a folder with the package, the modules `needed` and these files. */
 function project(name: string, needed: readonly string[], files: Record<string, string>): string {
   const folder = join(work, name);
   mkdirSync(join(folder, 'node_modules'), { recursive: true });

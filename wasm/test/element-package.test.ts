@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The first two examples of COMPONENTS.md, plain HTML and React, with the packed package: without a bundler, and with four
-// bundlers.
+// The first two examples of COMPONENTS.md, plain HTML and React, with the package from npm pack: without a bundler, and with each
+// of four bundlers.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ const copyTo = (folder: string) => {
 };
 const inHtml = plain.replace('./node_modules/probust/element.mjs', './main.js');
 const asFile = "'./node_modules/probust/element.mjs'";
-/** Bundles React with esbuild, for bundlers that would need plugins for JSX and CommonJS. */
+/** Bundles React with esbuild, for bundlers that would otherwise need plugins for JSX and CommonJS. */
 const withReact = (folder: string, out: string) =>
   run(
     tool('esbuild'),

@@ -45,7 +45,7 @@ beforeEach(async () => {
 afterEach(() => page.close());
 
 const show = (markup: string) => page.evaluate((text) => void (document.body.innerHTML = text), markup);
-/** The component's text, once it has finished. */
+/** The component's text after it has finished. */
 async function shown(name: string): Promise<string> {
   await page.locator(`${name} [aria-busy=false], ${name} [role=alert]`).first().waitFor();
   return (await page.locator(`${name}`).evaluate((each) => each.shadowRoot!.textContent!)).replace(/\s+/g, ' ').trim();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifiers that are JavaScript functions give the same numbers as probust's engine and the command line. Also tests their
+// Classifiers that are JavaScript functions produce the same numbers as probust's engine and the command line. Also tests their
 // errors.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -34,7 +34,7 @@ const gradient = (x: Float32Array, cotangents: Float32Array): Float32Array =>
 const x = [0.5, -0.2, 0.8, 0.1, -1, 0.4, 0.3, 0.9];
 const base: FunctionClassifier = { classes: 3, shape: [4], classify: scoreRows };
 
-/** The largest difference of p; everything else must be the same. */
+/** The largest difference of p. Everything else must be identical. */
 function apart(rows: readonly Row[], expected: readonly Row[]): number {
   expect(rows).toHaveLength(expected.length);
   return Math.max(
@@ -50,7 +50,7 @@ function apart(rows: readonly Row[], expected: readonly Row[]): number {
 describe.each(everywhere)('%s', (_, created) => {
   let probust: Probust;
   let own: Model;
-  /** The demo's model in an asynchronous function. */
+  /** The demo's model as an asynchronous function. */
   let model: Model;
   let most = 0;
   beforeAll(async () => {
@@ -131,7 +131,7 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(rows[0]!.forwards).toBe(24);
   });
 
-  // probust's engine multiplies its first layer by each draw once for all points, which rounds differently.
+  // probust's engine applies its first layer to each draw only once for all points, which rounds differently.
   it('computes shared draws up to rounding', async () => {
     const asked = { noise: 'gaussian:0.3', estimators: 'probit:24:shared', seed: 2 };
     const [rows, expected] = [await model.estimate(point(0, 31), asked), await own.estimate(point(0, 31), asked)];

@@ -6,7 +6,7 @@ import { digits, load, point } from './support.js';
 
 const bytes = readFileSync(digits);
 
-/** Returns a function that returns the memory size of the next instance to be created. */
+/** Returns a function that returns the memory size of the instance that is created next. */
 function spyOnMemory(): () => number {
   const original = WebAssembly.instantiate;
   let memory: WebAssembly.Memory | undefined;

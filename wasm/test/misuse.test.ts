@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wrong arguments, and calls at the wrong time: the error is typed, and everything else keeps working.
+// Wrong arguments, and calls at the wrong time: the error has a code, and everything else keeps working.
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ const { createProbust, ProbustError } = await load();
 const noise = 'gaussian:0.1';
 const wrong = <T>(value: unknown): T => value as T;
 
-/** x, after its buffer was transferred to another thread. */
+/** x after its buffer was transferred to another thread. */
 function transferred(x: Float32Array): Float32Array {
   structuredClone(x, { transfer: [x.buffer as ArrayBuffer] });
   return x;
@@ -208,7 +208,7 @@ describe('sources', () => {
   let probust: Probust;
   beforeAll(async () => {
     probust = await createProbust();
-    // Both addresses send only a part of the model. Then /stalls waits forever, and /breaks closes the connection.
+    // Both addresses send only the beginning of the model. Then /stalls waits forever, and /breaks closes the connection.
     server = createServer((request, response) => {
       response.writeHead(200, { 'content-length': bytes.length });
       response.write(bytes.subarray(0, 1000));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every event, budget and option of `probust estimate` gives the same numbers as on the command line, and so do analyses of rows.
+// With every event, budget and option of `probust estimate`, the numbers are the same as on the command line; so are analyses of
+// rows.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +21,7 @@ const [first, count] = [3, 37]; // of the demo's 40 points
 const labels = Array.from({ length: first + count }, (_, i) => (i * i) % 10);
 
 const camel = (key: string): string => key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-/** The JSON of the command line with the names that the package uses. */
+/** Renames the fields of the command line's JSON to the names that the package uses. */
 function renamed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(renamed);
   if (typeof value !== 'object' || value === null) return value;
@@ -162,7 +163,7 @@ describe.skipIf(!existsSync(native)).each([
       for (const key of keys) expect(row[key], `${key} of ${JSON.stringify(expected[i])}`).toEqual(expected[i]![key]);
     });
     largest.otherDevice += others.length;
-    // Rounding may decide which gradients are used at a point; rows of the command differ between its devices in the same way.
+    // Rounding may decide which gradients are used at a point; the command's rows differ between devices for the same reason.
     expect(others.length).toBeLessThanOrEqual(2);
     if (others.length === 0) return;
     const elsewhere = ['reference', 'cpu'].map((device) => rowsOf(command(line, device)));

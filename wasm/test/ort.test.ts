@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime Web as a second engine: it gives the same numbers as probust's engine for models that both support, and numbers
-// for models that probust's engine does not support.
+// ONNX Runtime Web as a second engine: it computes the same numbers as probust's engine for models that both support, and also
+// runs models that probust's engine does not support.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,8 +30,8 @@ const gradientFree = ['mc:1000', 'probit:40', 'probit:40:pooled', 'mc:±0.05', '
 const noises = ['gaussian:0.1', 'gaussian:0.3', 'uniform:0.2'];
 
 /**
- * The number of noisy samples that two engines count differently, and the largest difference of p in the other rows. The rest
- * must be equal.
+ * The number of noisy samples that two engines count differently, and the largest difference of p in the other rows. Everything
+ * else must be equal.
  */
 function apart(rows: readonly Row[], expected: readonly Row[]): { copies: number; p: number } {
   expect(rows).toHaveLength(expected.length);
@@ -435,7 +435,7 @@ describe('in Chromium', () => {
     largest: number;
   }
 
-  /** Runs a page with this file of onnxruntime-web and these options, and returns its result. */
+  /** Runs a page with this file of onnxruntime-web and these options, and returns the result. */
   async function answerOf(
     file: string,
     options: string,

@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** An empty folder with the package installed, and these files. */
+/** Creates an empty folder with the package installed, and these files. */
 function project(name: string, files: Record<string, string>): string {
   const folder = join(work, name);
   mkdirSync(folder);
@@ -72,7 +72,7 @@ it('is small', () => {
   console.log(
     ['gzipped:', ...lines, `${(statSync(tarball).size / 1024).toFixed(1).padStart(8)} KB  all of it, packed`].join('\n'),
   );
-  // The downloads of a page: the script, its imports, and the first part of the module.
+  // What a page downloads: the script, its imports, and the first part of the module.
   const scripts = ['probust.mjs'];
   for (const script of scripts) {
     for (const [, chunk] of readFileSync(join(staged, script), 'utf8').matchAll(/(?:from|import)"\.\/(shared-\w+\.mjs)"/g))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The module in parts, in a browser: tests which files are requested, and that results and errors are those of a complete
-// module.
+// The module in parts, in a browser: tests which files are requested, and that results and errors are the same as with the
+// complete module.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const convolutions = onnx({
   ],
 });
 const linear: NodeText = { op: 'MatMul', inputs: ['x', 'W'], output: 'h' };
-/** Models with an operator that only the last part has (`rare`), and with one that no part has (`unknown`). */
+/** Models with an operator that is only in the last part (`rare`), and with one that is in no part (`unknown`). */
 const rare = classifier([linear, { op: 'Celu', inputs: ['h'], output: 'y' }]);
 const unknown = classifier([linear, { op: 'Nothing', inputs: ['h'], output: 'y' }]);
 
@@ -57,7 +57,7 @@ beforeEach(() => {
   refused.clear();
 });
 
-/** The result of `body` in a page. It can use `probust` and `model`, the demo's classifier. */
+/** The result of `body` in a page. `body` can use `probust` and `model`, the demo's classifier. */
 async function inPage(body: string, created = '{}'): Promise<unknown> {
   const name = `page${++pages}`;
   const script = `import { createProbust } from '/probust.mjs';

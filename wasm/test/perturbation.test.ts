@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The caller's own noise: functions of x and z, and ONNX models of x and z. Both must give the same results as the built-in
+// The caller's own noise: functions of x and z, and ONNX models of x and z. Both must produce the same results as the built-in
 // perturbation that they reimplement, wherever the library runs.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,7 +19,7 @@ const clipped = (value: number): number => Math.min(1, Math.max(0, value));
 const bright = perturbation((x, z) => x.map((value) => clipped(value + 0.1 * z[0]!)), 1, 'bright');
 const wrong = (value: unknown): never => value as never;
 
-/** Expects the same p in both lists of rows, except for samples that rounding moves across a boundary. */
+/** Expects the same p in both lists of rows, except for samples that rounding errors move across a boundary. */
 function expectSame(rows: readonly Row[], expected: readonly Row[]): void {
   expect(rows).toHaveLength(expected.length);
   rows.forEach((row, i) => {

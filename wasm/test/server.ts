@@ -18,12 +18,12 @@ const types: Record<string, string> = {
   '.wasm': 'application/wasm',
 };
 
-/** The headers of all files, or a function that returns those for a path. */
+/** The headers of all files, or a function that returns the headers for a path. */
 export type Headers = OutgoingHttpHeaders | ((path: string) => OutgoingHttpHeaders);
 
 /**
- * Serves the files of `folders`. If several folders have a file, the first is used. `allows` is called with every requested
- * path; if it returns false, the path is rejected.
+ * Serves the files of `folders`. If several folders contain the file, the first one is used. `allows` is called with every
+ * requested path; if it returns false, the path is rejected.
  */
 export async function serve(
   folders: readonly string[],

@@ -9,7 +9,7 @@ import { expect } from 'vitest';
 import type * as probust from '../../build/wasm/npm/types/index.js';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-/** The staged package, as published. */
+/** The staged package, as it is published. */
 export const staged = process.env.PROBUST_PACKAGE ?? join(root, 'build/wasm/npm');
 export const digits = join(root, 'demos/digits/digits.onnx');
 export const native = join(root, 'build/release/bin/probust');
@@ -36,7 +36,7 @@ export function readPixels(path: string): Float32Array {
 export const pixels = (bytes: Uint8Array): Float32Array => Float32Array.from(bytes, (byte) => byte / 255);
 
 const points = readPixels(join(root, 'demos/digits/points.npz'));
-/** Points of the demo, 16 x 16 pixels each. */
+/** Points of the demo, which have 16 x 16 pixels each. */
 export const point = (i: number, count = 1): Float32Array => points.slice(256 * i, 256 * (i + count));
 
 /** The error that a promise rejects with. */
@@ -49,7 +49,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<probust.Probus
   throw new Error('nothing was thrown');
 }
 
-/** Expects a call to be rejected with this code in one line, and the next call of the model to succeed. */
+/** Expects a call to be rejected with this code and a message of one line, and the next call of the model to succeed. */
 export async function expectRefusal(
   kind: typeof probust.ProbustError,
   model: probust.Model,

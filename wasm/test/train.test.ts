@@ -47,7 +47,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(Math.max(...beyond)).toBeLessThanOrEqual(0);
     expect(Math.hypot(...nearest.step)).toBeCloseTo(nearest.distance, 4);
     expect(nearest.backwards).toBeGreaterThan(0);
-    // A little beyond the boundary: exactly on it, the last bit of a logit would decide.
+    // The point is a little beyond the boundary, because exactly on it, rounding errors would decide.
     const there = await model.logits(point(0).map((value, e) => value + 1.001 * nearest.step[e]!));
     expect(there.indexOf(Math.max(...there))).toBe(nearest.rival);
     const inside = await model.logits(point(0).map((value, e) => value + 0.99 * nearest.step[e]!));
@@ -210,7 +210,10 @@ it('generates the same data on every platform', async () => {
   expect(sum).toBe(1489163827); // as in tests/data_test.cpp
 });
 
-/** Compares calls that need no gradients: the same noisy samples, and a boundary from random search that is nearly as close. */
+/**
+ * Compares calls that need no gradients: they must return the same noisy samples, and a boundary from random search that is
+ * nearly as close.
+ */
 async function expectSameGeometry(own: Model, other: Model, x: Float32Array): Promise<void> {
   const options = { noise: 'gaussian:0.3', count: 300 };
   expect((await other.cloud(x, options)).x).toEqual((await own.cloud(x, options)).x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Caches the site for use without a network. Files whose names have a hash never change, so they come from the cache; all others come
-// from the network if it is available. offline.json, which the build writes, lists the files.
+// Caches the site for use without a network. Files whose names have a hash never change, so they come from the cache; all other
+// files come from the network if it is available. offline.json, which the build writes, lists the files.
 const cacheName = 'probust';
 
 /** Fetches missing files, and deletes files that the site no longer has. */

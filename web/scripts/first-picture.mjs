@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draws public/first.svg, the regions of the first network with its point, which is shown before scripts run, and prints the p that
-// index.html shows with it: node scripts/first-picture.mjs
+// Draws public/first.svg, the regions of the first network with its point, which is shown before scripts run, and prints the p
+// that index.html shows next to it: node scripts/first-picture.mjs
 import { readFileSync, writeFileSync } from 'node:fs';
 import { contours } from 'd3-contour';
 import './link.mjs';

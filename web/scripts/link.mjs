@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Links node_modules/probust to the staged package, so that Vite, TypeScript and node use the same one.
+// Links node_modules/probust to the staged package, so that Vite, TypeScript and node use the same package.
 import { existsSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const web = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** The folder of the staged package: PROBUST_PACKAGE, or that of `cmake --build --preset wasm`. */
+/** The folder of the staged package: PROBUST_PACKAGE or, by default, that of `cmake --build --preset wasm`. */
 export const staged = resolve(web, process.env.PROBUST_PACKAGE ?? '../build/wasm/npm');
 
 function link() {

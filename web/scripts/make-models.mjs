@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Trains the bundled networks, and makes the demo's points:
+// Trains the bundled networks, and creates the demo's points:
 //
 //   node scripts/make-models.mjs           replaces the files
 //   node scripts/make-models.mjs --check   compares with the files; exit status 1 if one differs
 //
 // The package generates the data, trains and writes the files. WebAssembly rounds in the same way everywhere, so the bytes are the same
-// on every machine. Native training sums in an order that depends on the processor, and small differences grow.
+// on every machine. Native training adds numbers in an order that depends on the processor, and small differences grow.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import './link.mjs';
@@ -124,7 +124,7 @@ function zip(members) {
   return Buffer.concat([...files, list, ...end]);
 }
 
-// The demo's points were not used in training; they are stored as bytes.
+// Selects the demo's points, which were not used in training, and stores them as bytes.
 async function settlePoints(probust, model, { data, points }) {
   const unseen = await generate(probust, { ...data, count: 4000, seed: data.seed + 1 });
   const margins = marginsOf(await model.logits(unseen.x), unseen);

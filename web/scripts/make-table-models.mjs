@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Makes the tables and models of the table lab from models/tables.json:
+// Creates the tables and models of the table lab from models/tables.json:
 //
 //   node scripts/make-table-models.mjs           replaces the rows of the tables and the models
 //   node scripts/make-table-models.mjs --check   compares with the files; exit status 1 if one differs
 //
-// Iris is the command line's file. The other table is generated. Forests are trained here, and networks by the package; both are the
-// same on every machine. The inputs of models are columns minus their mean, divided by their standard deviation, and categories as
-// one-hot columns.
+// Iris is the command line's file. The other table is generated. Forests are trained here, and networks by the package; both are
+// the same on every machine. The inputs of the models are standardised columns (minus their mean, divided by their standard
+// deviation), and categories as one-hot columns.
 import { readFileSync, writeFileSync } from 'node:fs';
 import './link.mjs';
 import { forestAnswer, forestOf, randomOf } from './tables/forest.mjs';
@@ -28,7 +28,7 @@ function settle(file, content) {
   console.log(`${file}: ${same ? 'the same' : 'DIFFERENT'}`);
 }
 
-/** Lengths in the source are in millimetres. */
+/** The rows of Iris. The lengths in the source are in millimetres. */
 function irisRows() {
   const text = readFileSync(new URL('../../native/datasets/fetch/iris.cpp', models), 'utf8');
   const rows = [...text.matchAll(/\{(\d+), (\d+), (\d+), (\d+)\}/g)].map(([, ...values]) =>
@@ -37,7 +37,7 @@ function irisRows() {
   return rows.map((values, i) => ({ values, label: Math.floor(i / 50), output: values[3] }));
 }
 
-/** Visitors prefer warm, calm and dry days. */
+/** The score of a day: visitors prefer warm, calm and dry days. */
 const comfort = (temperature, wind, sky) => (temperature - 20) / 4 - (wind - 15) / 8 + [1, 0, -1.6][sky];
 
 function dayRows(count) {
@@ -56,7 +56,7 @@ function dayRows(count) {
   });
 }
 
-/** A row as input of the models. */
+/** A row, as an input of the models. */
 const encoded = ({ columns }, values, inputs = columns.map((_, i) => i)) =>
   inputs.flatMap((i) => {
     const { mean, std, values: names } = columns[i];
@@ -73,7 +73,7 @@ function csvOf({ columns, classes, regression }, rows) {
   return [head.join(','), ...lines].join('\n') + '\n';
 }
 
-/** Two thirds of the rows, as in Scher and Trügler, section 4.1.1. */
+/** Whether a row is for training: two thirds of the rows are, as in Scher and Trügler, section 4.1.1. */
 const isTraining = (_, i) => i % 3 !== 2;
 
 const share = (flags) => `${((100 * flags.filter(Boolean).length) / flags.length).toFixed(1)}%`;

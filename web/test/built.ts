@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs before all tests: builds the page that they test, unless ctest has already built it for all test files.
+// Runs before all tests: builds the page that they test, unless ctest has already built it for all of them.
 import { build } from 'vite';
 
 export default async function setup(): Promise<void> {

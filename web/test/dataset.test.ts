@@ -61,7 +61,7 @@ const focused = () =>
     while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
     return (found as HTMLElement).innerText;
   });
-/** The mean of p of each label. */
+/** The mean p of each label. */
 const byLabel = () =>
   [...new Set(ofP().map(({ label }) => label!))]
     .sort((a, b) => a - b)
@@ -81,7 +81,7 @@ const swipe = async ([x, y]: [number, number], way: number) => {
   await touch('touchStart', y);
   for (let i = 1; i <= 10; ++i) await touch('touchMove', y + (way * i) / 10);
   await touch('touchEnd');
-  // A touch too soon after a swipe would only stop the momentum.
+  // A touch too soon after a swipe would only stop the scrolling.
   await page.waitForTimeout(500);
 };
 const brush = () =>

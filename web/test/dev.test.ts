@@ -20,7 +20,7 @@ beforeAll(async () => {
   const port = await freePort();
   url = `http://127.0.0.1:${port}/`;
   const args = ['run', 'dev', '--', '--host', '127.0.0.1', '--port', `${port}`, '--strictPort'];
-  // In its own process group, so that npm's children can be stopped, too.
+  // The server has its own process group, so that npm's children can be stopped, too.
   server = spawn('npm', args, { cwd: join(root, 'web'), stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   await new Promise<void>((resolve, reject) => {
     server.stdout!.on('data', (text: Buffer) => text.includes('ready in') && resolve());

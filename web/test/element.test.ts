@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-explorer> in other pages: attributes, events and removal; and the pages of demos/embed.
+// <probust-explorer> in other pages: attributes, events and removal. Also tests the pages of demos/embed.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await page.close();
-  // The page preloads the other lab's script, which is not used here; and a machine may have no WebGPU.
+  // The page preloads the other lab's script, which is not used here; and the machine may have no WebGPU.
   expect(problems.filter((each) => !/preloaded using link preload|No available adapters/.test(each))).toEqual([]);
 });
 
@@ -151,7 +151,7 @@ describe('a digit', () => {
   });
 });
 
-/** A grey image as a BMP file: 24 bits per pixel, from the lowest row up. */
+/** A grey image as a BMP file: 24 bits per pixel, from the bottom row up. */
 function bmp(pixels: Uint8Array, side: number): Buffer {
   const file = Buffer.alloc(54 + 3 * side * side);
   file.write('BM');
@@ -219,7 +219,7 @@ describe.skipIf(missing.length > 0)('the native command', () => {
     const [counted, taylor, mmse] = nativeRows(mnist, values, sigma, forms, more);
     await settled();
     expect(await page.locator('[data-answer]').getAttribute('data-answer')).toBe(String(counted!.predicted));
-    // The same number of samples keep the prediction.
+    // In both, the same number of samples keep the prediction.
     expect(Math.round(1000 * (await p()))).toBe(Math.round(1000 * counted!.p));
     expect(Math.abs((await valueOf('taylor')) - taylor!.p)).toBeLessThan(1e-6);
     expect(Math.abs((await valueOf('mmse:20')) - mmse!.p)).toBeLessThan(2e-6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lessons, with the keyboard only, and by touch on a phone.
+// The lessons, done with the keyboard only, and by touch on a phone.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Step } from '../src/lessons/lesson.js';
@@ -36,7 +36,7 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
   throw new Error(`the keyboard does not reach ${wanted}`);
 }
 
-/** Checks the page with axe, once no number is pale: numbers are pale while they are computed. */
+/** Checks the page with axe after all numbers have been computed, because numbers are pale until then. */
 const accessible = async (page: Page) => {
   await expect
     .poll(() => page.locator('.stale').evaluateAll((all) => all.map((each) => each.outerHTML.slice(0, 200))), { timeout: 15_000 })
@@ -145,7 +145,7 @@ it.each(contents)('$title: works by touch, on a phone', async ({ id, number, ste
       if (id === 'line') await expectLineOnPicture(page);
       const reveal = page.getByRole('button', { name: 'Reveal' });
       await reveal.tap();
-      // After a drag, Chromium may treat the first tap of another source as the end of the drag.
+      // After a drag, Chromium may treat the first tap from another source as the end of the drag.
       if (id === 'line') await reveal.tap({ timeout: 5000 }).catch(() => undefined);
       await revealed(page);
     }
@@ -173,7 +173,7 @@ async function expectLineOnPicture(page: Page): Promise<void> {
   await touch('touchStart', [from]);
   await touch('touchMove', [{ x: from.x + 20, y: from.y - 60 }]);
   await touch('touchEnd', []);
-  await page.waitForTimeout(400); // a tap that follows at once would be the second of a double tap
+  await page.waitForTimeout(400); // a tap that follows immediately would count as the second of a double tap
   expect(await end.getAttribute('aria-label')).not.toBe(before);
 }
 

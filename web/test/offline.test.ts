@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Slow or missing connections: tests what is on screen before any script runs, use without a network, and the user's models
-// after a reload.
+// Slow or missing connections: tests the page before any script runs, its use without a network, and the user's models after a
+// reload.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

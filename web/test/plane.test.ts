@@ -35,7 +35,7 @@ const open = async (hash = '', query = '') => {
   await page.waitForSelector('[data-p]');
 };
 
-/** p and the tinted mass, once they belong to the current state. */
+/** p and the tinted mass, as soon as they belong to the current state. */
 async function settled(): Promise<{ p: number; mass: number }> {
   // Counts the page's own frames, because a busy page may not have drawn anything yet after a fixed time.
   await page.evaluate(
@@ -54,7 +54,7 @@ const pictureBox = async () => (await page.locator('probust-plane-picture').boun
 
 describe('the point', () => {
   it('has a smaller p closer to a boundary', async () => {
-    // On "moons", straight down from the middle of class A to B.
+    // On "moons", straight down from the middle of class A to class B.
     await open('model=moons&data=moons&classes=2&x=0,1.2&sigma=0.2');
     const box = await pictureBox();
     const at = (y: number): [number, number] => [box.x + box.width / 2, box.y + ((1.6 - y) / 3.2) * box.height];
@@ -148,7 +148,7 @@ describe('the noise', () => {
       box.x + ((x + 1.6) / 3.2) * box.width,
       box.y + ((1.6 - y) / 3.2) * box.height,
     ];
-    // Shorten the short axis, then turn the long one.
+    // Shorten the short axis, then turn the long axis.
     await page.mouse.move(...at(0, 0.4));
     await page.mouse.down();
     await page.mouse.move(...at(0, 0.15), { steps: 3 });
@@ -254,7 +254,7 @@ describe('training', () => {
     expect((await settled()).p).not.toBeCloseTo(trained.p, 3);
     await page.getByRole('button', { name: 'Step' }).click();
     await expect.poll(() => page.locator('[data-epoch]').textContent()).toMatch(/epoch\s+1,/);
-    // Smoothness, on the other hand, changes while the network is trained.
+    // Smoothness, in contrast, changes while the network is trained.
     await page.getByRole('button', { name: 'Play' }).click();
     await expect.poll(async () => Number(await page.locator('[data-epoch]').getAttribute('data-epoch'))).toBeGreaterThan(5);
     await page.getByLabel('Smoothness').fill('150');
@@ -401,10 +401,10 @@ describe('accessibility', () => {
   });
 });
 
-/** The slowdown by other processes. The limits are for an otherwise idle system. */
+/** The slowdown caused by other processes. The limits are for an otherwise idle system. */
 const slack = () => Math.max(1, loadavg()[0]! / cpus().length);
 
-/** A page with a worker that only replies: the least time that a browser needs here at present. */
+/** A page with a worker that only replies, which measures the least time that a browser needs at present. */
 function emptyPage(): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'probust-empty-'));
   writeFileSync(join(folder, 'worker.js'), 'postMessage(1);');
@@ -487,7 +487,7 @@ describe('speed', { retry: 2 }, () => {
     console.log('dragging:', { work, ...found });
     expect(work).toBeLessThan(16 * slack());
     expect(found.frame).toBeLessThan(20 * slack());
-    // p follows the point while it moves, and does not wait until it stops.
+    // p follows the point while it moves, rather than waiting until it stops.
     expect(found.answers).toBeGreaterThan(turns / 4);
   });
 });

@@ -19,7 +19,7 @@ afterAll(async () => {
   await browser?.close();
   server?.close();
 });
-// The page preloads the other lab's script, which may not be used; and tests read pixels, which Chromium warns about.
+// The page preloads the other lab's script, which may not be used. Also, Chromium warns about the tests' reading of pixels.
 const harmless = /preloaded using link preload|Multiple readback operations/;
 afterEach(() => expect(problems.splice(0).filter((each) => !harmless.test(each))).toEqual([]));
 
@@ -137,7 +137,7 @@ const state = (key: string) =>
     key,
   );
 
-/** Makes requests for these files fail; the browser logs that. */
+/** Makes requests for these files fail, which the browser logs. */
 async function offline(files: RegExp, work: () => Promise<void>): Promise<void> {
   await page.route(files, (route) => route.abort());
   await work();

@@ -34,18 +34,18 @@ export interface Server {
 const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
 /**
- * Everything must come from the site itself. Playwright's waitForFunction needs eval; the page itself only compiles
- * WebAssembly.
+ * The policy: everything must come from the site itself. Only Playwright's waitForFunction needs eval; the page itself only
+ * compiles WebAssembly.
  */
 const policy = (evaluating: string) => `default-src 'self'; script-src 'self' '${evaluating}'; style-src 'self'`;
 
-/** Serves the files of `folders`, compressed. If several folders have a file, the first is used. */
+/** Serves the files of `folders`, compressed. If several folders contain the file, the first one is used. */
 export const serve = (...folders: string[]): Promise<Server> => start(folders, policy('unsafe-eval'));
 
 /** Serves the same files with a policy that does not allow eval. */
 export const serveStrictly = (...folders: string[]): Promise<Server> => start(folders, policy('wasm-unsafe-eval'));
 
-/** The content security policy is for the files of the site, not for those of tests and demos. */
+/** The content security policy applies to the files of the site, not to those of tests and demos. */
 async function start(folders: string[], policy: string): Promise<Server> {
   let sent = 0;
   const files: string[] = [];
@@ -54,7 +54,7 @@ async function start(folders: string[], policy: string): Promise<Server> {
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://x').pathname));
     const file = folders.map((folder) => join(folder, path)).find((each) => existsSync(each) && statSync(each).isFile());
     if (!file) return void response.writeHead(404).end();
-    // Optional engines are large and not measured, so they are compressed quickly.
+    // Optional engines are large and are not measured, so they are compressed quickly.
     const key = `${file} ${statSync(file).mtimeMs}`;
     const body = packed.get(key) ?? gzipSync(readFileSync(file), { level: statSync(file).size > 8e6 ? 1 : 6 });
     packed.set(key, body);
@@ -75,7 +75,7 @@ async function start(folders: string[], policy: string): Promise<Server> {
   return { url, sent: () => sent, files: () => files, close: () => server.close() };
 }
 
-/** Unless their context allows it, pages have no service worker, because it would hide requests from the tests. */
+/** Unless their context allows it, pages get no service worker, because it would hide requests from the tests. */
 export async function launch(...flags: string[]): Promise<Browser> {
   const executablePath = process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium';
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] });

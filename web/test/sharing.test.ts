@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several explorers in a page: what they download and compile, their workers, and their memory.
+// Several explorers on one page: what they download and compile, their workers, and their memory.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ let problems: string[];
 
 beforeAll(async () => {
   pages = mkdtempSync(join(tmpdir(), 'probust-sharing-'));
-  // Memory is measured immediately, not at the next garbage collection.
+  // With this flag, memory is measured immediately, not at the next garbage collection.
   [browser, server] = await Promise.all([launch('--enable-blink-features=ForceEagerMeasureMemory'), serve(dist, pages)]);
 });
 afterAll(async () => {
@@ -32,7 +32,7 @@ afterEach(async () => {
   expect(problems).toEqual([]);
 });
 
-/** Makes the page count what it compiles, and sets the number of cores that it sees. */
+/** Makes the page count what it compiles, and sets the number of cores that it reports. */
 function prepare(cores: number): void {
   Object.defineProperty(navigator, 'hardwareConcurrency', { value: cores });
   const counts = { compiled: 0 };
@@ -81,7 +81,7 @@ it('ends the workers with the last explorer, and starts them again', async () =>
   await remove();
   await page.waitForTimeout(300);
   expect(page.workers()).toHaveLength(2);
-  // The others still respond.
+  // The other explorers still respond.
   await page.evaluate(() => {
     const seen: unknown[] = [];
     Object.assign(globalThis, { seen });
@@ -120,7 +120,10 @@ const rememberMemory = () =>
     await route.fulfill({ response, body: remember + (await response.text()) });
   });
 
-/** Bytes of the page and its workers after garbage collection, plus the modules' memories, which that measurement omits. */
+/**
+ * Bytes of the page and its workers after garbage collection, plus the memories of the modules, which the browser's measurement
+ * omits.
+ */
 async function memory(): Promise<number> {
   const counted = await page.evaluate(async () => {
     const measured = performance as unknown as { measureUserAgentSpecificMemory(): Promise<{ bytes: number }> };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table lab in Chromium. Numbers are those of the command line, if it was built.
+// The table lab in Chromium. Its numbers are compared with those of the command line, if that was built.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ const spearman = async () => {
   await reading.waitFor({ timeout: 30_000 });
   return Number(await reading.getAttribute('data-spearman'));
 };
-/** Rows of the command line as JSON. */
+/** The output of the command line. */
 const command = (...more: string[]) => {
   const options = ['--sigma', '0.3', '--estimator', 'mc:10000', '--seed', '0', ...more];
   return execFileSync(program, [more[0] === '--json' ? 'distance' : 'estimate', join(root, 'web/models/iris-forest.onnx'), csv, ...options], { encoding: 'utf8' }); // prettier-ignore
@@ -173,7 +173,7 @@ it('has no sliders without an effect', async () => {
   expect(await page.locator('probust-table-lab .lead').innerText()).toMatch(
     /keep the predicted petal width of 1\.75 cm, to within 0\.2 cm/,
   );
-  // The noise of all columns stays in the address.
+  // The noise of all columns remains in the address.
   await page.getByRole('slider', { name: /Noise of sepal width/ }).focus();
   await page.keyboard.press('Home');
   await expect.poll(() => decodeURIComponent(page.url())).toContain('tableFactors=1,0,1,1');

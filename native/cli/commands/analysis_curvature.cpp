@@ -33,7 +33,7 @@ struct CurvatureArguments : Arguments {
   std::int64_t pairs = 100;  ///< antithetic pairs of noisy samples
 };
 
-/// The results of all points under one noise model. A part that cannot be computed is empty, with a reason.
+/// The results of all points under one noise model. A part that cannot be computed is empty and comes with a reason.
 struct NoiseCurvature {
   Noise noise;
   std::vector<Curvature> margins;
@@ -67,7 +67,7 @@ CurvatureProblem load_curvature_problem(const CurvatureArguments& arguments, con
   return loaded;
 }
 
-// The reason why bounds and eigenvalues cannot be computed; empty if they can.
+// The reason why bounds and eigenvalues cannot be computed; empty if they can be.
 std::string without_gradients(Executor& executor, const Noise& noise) {
   if (!executor.differentiable() || executor.piecewise_constant()) return "the model has no gradients";
   if (noise.shape->name() != isotropic_gaussian()->name()) return "defined only for isotropic Gaussian noise";

@@ -101,7 +101,7 @@ void print_agreement(const std::vector<Comparison>& comparisons) {
   fmt::print("{}relative: mean of |a-b| / max(a, b), from 0 to 1\n", table.text());
 }
 
-// A scatter chart with one series per pair of estimators, which has the points of all noises.
+// A scatter chart with one series per pair of estimators. A series has the points of all noise models.
 report::Chart agree_chart(const std::vector<Comparison>& comparisons) {
   report::Chart chart{.title = "p of the same points by two estimators", .mark = report::Mark::scatter, .diagonal = true};
   chart.x = {.label = "a", .low = 0, .high = 1};

@@ -18,7 +18,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-// Selects rows of a run by --sigma, --noise and --estimator.
+// Restricts rows to those that --sigma, --noise and --estimator select.
 struct Selection {
   std::vector<double> sigmas;
   std::vector<std::string> noises, estimators;

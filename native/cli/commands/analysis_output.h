@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions that the analysis commands share: they select rows, name groups and write charts.
+// Functions that the analysis commands share: selecting rows, naming groups and writing charts.
 #pragma once
 
 #include <string>
@@ -18,12 +18,12 @@ namespace probust::cli {
 /// Throws Error{usage} if --plot is given but does not name an .svg file.
 void check_plot(const Arguments& arguments);
 
-/// The results of results_of(). If they are those of a run, prints its warnings (if the output is text), and selects rows by
-/// --sigma, --noise and --estimator; throws Error{usage} that lists the choices if no rows remain. Also checks --plot, so that
-/// a mistake is reported before anything is computed.
+/// Calls results_of(). If the results come from a run, also prints the run's warnings (unless the output is JSON) and selects
+/// rows by --sigma, --noise and --estimator; if no rows remain, throws Error{usage} that lists the possible values. Checks
+/// --plot first, so that a mistake is reported before anything is computed.
 RunResults selected_results(const Arguments& arguments);
 
-/// The noise and estimator of a group, such as "gaussian:0.1, mc:100", after the name of its model if it has one.
+/// The noise and estimator of a group, such as "gaussian:0.1, mc:100", preceded by the name of its model if it has one.
 std::string group_text(const GroupKey& key);
 
 /// Writes the chart to the file of --plot, if given. Throws Error{resources}.

@@ -44,10 +44,10 @@ std::string percents_text(double low, double high) {
   return std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f}..{:.2f}%", 100 * low, 100 * high) : "-";
 }
 
-// A mean or a quantile of p. Values below 1e-6 are not shown, because no practical number of samples could determine them.
+// A mean or a quantile of p. Values below 1e-6 are not shown, because no practical number of samples could resolve them.
 std::string summary_text(double p) { return p > 0 && p < 1e-6 ? "<1e-06" : probability_text(p); }
 
-// The points without p by status, such as "3 nonfinite, 1 undefined".
+// The numbers of points without p by status, such as "3 nonfinite, 1 undefined".
 std::string unanswered_text(const GroupSummary& group) {
   std::string text;
   for (const auto& [status, count] : group.unanswered)
@@ -84,7 +84,7 @@ void print_summary(const Summary& summary, const RunResults& run) {
   fmt::print("{}", table.text());
 }
 
-// The position of a text in a list, to which the text is added if it is new.
+// The position of a text in a list. If the text is not in the list, it is added.
 std::size_t place_in(std::vector<std::string>& texts, const std::string& text) {
   const auto found = std::find(texts.begin(), texts.end(), text);
   if (found != texts.end()) return static_cast<std::size_t>(found - texts.begin());
@@ -194,8 +194,7 @@ void print_ranking(const Ranking& ranking, const std::vector<std::string>& names
   print_points(ranking.most, "most robust", names);
 }
 
-// The p of all points in ascending order. If there are many points, only some of them are included, because the chart has a
-// limited resolution.
+// The p of all points in ascending order. If there are more points than the chart can resolve, only some of them are included.
 report::Series in_order(const RowGroup& group) {
   constexpr std::size_t kPlaces = 500;
   std::vector<double> p = group.p();

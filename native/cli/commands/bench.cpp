@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // probust bench: measures the cost of a forward pass and of a full margin Jacobian, with the calls that `estimate` makes. A
-// forward is a noisy sample of mc:N, including the noise and the count; a Jacobian is a linearization of taylor, including its
-// Gram matrix. Also measures the time per kind of layer. Large models get fewer repetitions and batch sizes, so that the
-// command takes less than a minute.
+// forward is one noisy sample of mc:N, including the drawing of noise and the counting; a Jacobian is one linearization of
+// taylor, including its Gram matrix. Also measures the time per kind of layer. Large models get fewer repetitions and batch
+// sizes, so that the command takes less than a minute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,12 +25,12 @@ namespace {
 
 constexpr double kSeconds = 0.25;     // time for all repetitions of a measurement
 constexpr int kRepeats = 5;           // repetitions, whose median is used
-constexpr double kSecondsOfAll = 12;  // time for all batch sizes of the forward, and for all of the Jacobian
-constexpr double kSlowestCall = 1.5;  // batch sizes with which a call is expected to take more seconds are skipped
+constexpr double kSecondsOfAll = 12;  // time for all batch sizes of the forward pass; the same for the Jacobian
+constexpr double kSlowestCall = 1.5;  // batch sizes are skipped if one call is expected to take more seconds than this
 constexpr double kKindsShown = 0.01;  // kinds of layers with a smaller share of the time are not listed
 
 // Seconds per call: the median over kRepeats measurements, each with enough calls to take kSeconds / kRepeats. If the first
-// call takes much longer than all of this, its time is returned.
+// call takes more than 4 kSeconds, its time is returned.
 double seconds_per_call(const std::function<void()>& call) {
   const Stopwatch first_watch;
   call();
@@ -96,7 +96,8 @@ struct Measurements {
   }
 };
 
-// Measures the batch sizes for which memory and time suffice, each with a new executor. 0 stands for the executor's own choice.
+// Measures those batch sizes for which memory and time suffice, each with a new executor. A batch size of 0 lets the executor
+// choose.
 Measurements measure(const std::function<LoadedModel(std::int64_t)>& make, std::initializer_list<std::int64_t> batches,
                      const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;

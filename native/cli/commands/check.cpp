@@ -43,7 +43,7 @@ int run_check(const Arguments& arguments) {
   const auto work = [&] {
     CheckInput input = check_input(problem, noises, arguments.data.limit < 0 ? kPoints : arguments.data.limit);
     report_bad(skipped_points(problem.data->bad()));
-    if (input.x.shape.empty()) throw problem.data->bad().front().error;  // if no point can be read
+    if (input.x.shape.empty()) throw problem.data->bad().front().error;  // no point can be read
     input.thorough = true;
     CheckReport report;
     {

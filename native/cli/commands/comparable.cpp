@@ -21,7 +21,8 @@ const std::string* entry_of(const store::Configuration& configuration, const std
 // Entries of the configuration that change the meaning of p. "target" is not among them, because the rows contain it.
 constexpr const char* kMeaning[] = {"data", "labels", "scale", "groups", "top", "tolerance"};
 
-// Entries for preprocessing. If there are labels, the accuracies and the first check show which of two values is correct.
+// Entries for preprocessing. If there are labels, the accuracies and the first check show which of two different values is
+// correct.
 constexpr const char* kPreparation[] = {"mean", "std", "layout"};
 
 struct Difference {
@@ -29,7 +30,7 @@ struct Difference {
   const std::string *before, *now;
 };
 
-// The first entry whose values differ. Entries that one of the two configurations lacks are not compared.
+// The first entry whose values differ. Entries that only one of the two configurations has are not compared.
 std::optional<Difference> first_difference(std::span<const char* const> names, const RunResults& baseline,
                                            const RunResults& run) {
   for (const char* name : names) {

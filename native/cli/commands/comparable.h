@@ -11,13 +11,12 @@
 
 namespace probust::cli {
 
-/// Checks that p of two runs may be compared: throws Error{unreadable} about `path`, the file of `run`, if its data or the
-/// event differ from those of `baseline`. Entries that one of the two configurations lacks are not compared. Without labels,
+/// Checks that p may be compared between two runs: throws Error{unreadable} about `path`, the file of `run`, if its data or
+/// event differ from those of `baseline`. Entries that only one of the two configurations has are not compared. Without labels,
 /// warns if the preprocessing differs.
 void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path);
 
-/// Calls `compare`, which compares the rows of two runs. If it throws an Error about "the run", names the file `path` in it
-/// instead.
+/// Calls `compare`, which compares the rows of two runs. In an Error about "the run", replaces these words with `path`.
 template <class Compare>
 auto comparing(const std::string& path, Compare&& compare) {
   try {

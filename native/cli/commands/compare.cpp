@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust compare: compares several models on the same points, each with the first model. The models can be from several runs
-// or from a single run.
+// probust compare: compares several models on the same points, each with the first model. The models can be in several runs or
+// in a single run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct CompareArguments : Arguments {
   std::string against;  ///< the baseline's estimator to compare with; if empty, each estimator is compared with the same one
 };
 
-// The comparison of a model of a run with a model of the baseline.
+// The comparison of one model of a run with a model of the baseline.
 struct ComparedRun {
   std::string baseline_path, path;
   std::string baseline_model, model;
@@ -84,7 +84,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
   return compared;
 }
 
-// The comparison in one sentence. If there are several noises, it begins with the one that the sentence is about.
+// The comparison in one sentence. If there are several noise models, the sentence begins with the noise to which it applies.
 std::string sentence_of(const ComparedRun& compared) {
   const PairedComparison* lead = leading(compared.groups);
   if (lead == nullptr) return "";
@@ -175,7 +175,7 @@ std::string points_interval_text(const MeanInterval& difference) {
   return fmt::format("{:.1f}..{:.1f}", 100 * difference.low, 100 * difference.high);
 }
 
-// Prints the accuracies, if there are labels.
+// Prints the accuracies if there are labels.
 void print_accuracies(const ComparedRun& compared) {
   TextTable table(
       {"<noise", "<estimator", "labelled", "clean A", "clean B", "under noise A", "under noise B", "B - A", "95% interval"});

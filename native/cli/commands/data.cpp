@@ -77,7 +77,7 @@ void write_csv(const std::string& path, const Dataset& data) {
   write_whole(path, text);
 }
 
-// Checks the path of the output before anything is computed. `table` means that the points can be written as .csv.
+// Checks the output path before anything is computed. `table`: whether the points can be written as .csv.
 void check_output(const std::string& path, bool table) {
   if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "give the file to write with -o"};
   if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);

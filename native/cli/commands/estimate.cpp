@@ -48,7 +48,7 @@ void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, 
 // Computes the estimates of one model.
 class ModelRun {
  public:
-  // `number` counts the models from 0. `ranks` are the ranks if this is rank 0 of several, otherwise null.
+  // `number` counts the models from 0. `ranks` is null unless this is rank 0 of several ranks.
   ModelRun(const Plan& plan, Problem& problem, const std::string& model, int number, Destination& destination, Ranks* ranks)
       : plan_(plan),
         problem_(problem),
@@ -81,7 +81,7 @@ class ModelRun {
     }
     summarize();
     const Ledger::Counts counts = ledger_.counts();
-    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // or an empty shard
+    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // an empty shard is done, too
     if (!done && estimator_.refusal() != nullptr) throw Error(*estimator_.refusal());
     return done ? 0 : static_cast<int>(ErrorCode::numerical);
   }
@@ -94,7 +94,7 @@ class ModelRun {
     const std::int64_t points = span_.last - span_.first;
     const ProgressLine line("estimating", executor.progress.passes, plan_.passes(points, executor.classes()), arguments_.quiet,
                             {&ledger_.done(), points});
-    std::int64_t elsewhere = 0, here = 0;  // numbers of points estimated by others and here
+    std::int64_t elsewhere = 0, here = 0;  // points estimated by other ranks and by this one
     const auto after = [&](std::int64_t count) {
       here += count;
       const std::int64_t others = ledger_.done() - here;  // by earlier attempts or other ranks
@@ -112,14 +112,14 @@ class ModelRun {
     work(estimator_, ledger_, stop, after);  // blocks that other ranks returned
   }
 
-  // Prints the decision rule once, after the first results, so that a run that fails before them prints only its error.
+  // Prints the decision rule once, after the first results, so that a run that fails earlier prints only its error.
   void report_decision() {
     if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
     decision_said_ = true;
     say("{}decision rule: {}\n", of_, problem_.model.imported().decision);
   }
 
-  // Warns if the model predicts the same class for all points so far. Only for points without labels, because for others the
+  // Warns if the model predicts the same class for all points so far, but only if the points have no labels; with labels, the
   // check does this.
   void warn_if_one_class() {
     if (warned_ || !problem_.labels.empty()) return;
@@ -131,8 +131,8 @@ class ModelRun {
     ledger_.set_hint(warn_of(finding, model_, destination_).hint);
   }
 
-  // Suggests a GPU, once, if the run has taken a while. A GPU is not used by default, because results should not depend on the
-  // machine, not even by rounding.
+  // Suggests a GPU, once, if the run has taken a while. GPUs are not used by default, because results should not depend on the
+  // machine, not even by rounding errors.
   void suggest_gpu() {
     constexpr double kLong = 30;  // seconds
     if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
@@ -193,7 +193,7 @@ Arguments with_model(Arguments arguments, const std::string& model) {
   return arguments;
 }
 
-// The work of ranks other than 0: estimates blocks and sends the results to rank 0.
+// The work of all ranks except rank 0: estimates blocks and sends the results to rank 0.
 int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Cluster& cluster) {
   const std::vector<std::string> models = models_of(arguments), names = model_names(arguments);
   for (std::size_t m = 0; m < models.size(); ++m) {

@@ -10,7 +10,7 @@
 
 namespace probust::cli {
 
-/// Opens and returns the destination. Called when the first model and the data have been loaded.
+/// Opens and returns the destination. Called after the first model and the data have been loaded.
 using OpenDestination = std::function<Destination*(const Problem&)>;
 
 /// Computes the estimates of all models of a command, block by block. If mpirun started this process, shares the work with the

@@ -84,7 +84,7 @@ double deviation_at(double p, double cost) {
 // Sums over points, seeds and noise scales, for one estimator and one network.
 struct Tally {
   double error = 0, bias = 0, algebra_seconds = 0, forwards = 0;
-  double monte_carlo = 0, monte_carlo_in_all = 0;  // errors of Monte Carlo at the cost without and with the algebra
+  double monte_carlo = 0, monte_carlo_in_all = 0;  // errors of Monte Carlo at the same cost, without and with the algebra
   std::int64_t count = 0, intervals = 0, covered = 0;
 
   double mean_error() const { return error / static_cast<double>(count); }
@@ -144,7 +144,7 @@ class Comparison {
   }
 
   // The processor time of one forward of mc:N on a noisy sample. It is measured again for every estimator, because the speed of
-  // a machine changes.
+  // the machine varies.
   double forward_seconds(const Noise& noise) {
     const std::int64_t n = logits_.shape[0];
     const Points points = evaluation(0).points();
@@ -189,7 +189,7 @@ class Comparison {
   const Tensor& logits_;
 };
 
-// Runs every estimator once before anything is measured, because programs are compiled at their first use.
+// Runs every estimator once before anything is measured, because programs are compiled when they are first used.
 void warm_up(Executor& executor, const Points& point, const Noise& noise, Frontier& frontier) {
   const Tensor logits = executor.logits(point.x).value();
   Evaluation evaluation(executor, point, logits);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // probust gate: checks a run against thresholds, for use on build servers. A check also fails if its quantity cannot be
-// measured or if points are missing in the run.
+// measured or if points are missing from the run.
 #include "probust/analysis/gate.h"
 
 #include <fmt/format.h>
@@ -31,12 +31,12 @@
 namespace probust::cli {
 namespace {
 
-// The options of this command; a text is empty if its option was not given.
+// The options of this command. A text is empty if its option is not given.
 struct GateArguments : Arguments {
   std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
-  std::vector<std::string> min_quantile;  ///< such as "0.05=0.8"
-  std::string baseline;                   ///< path of a run
-  std::string junit;                      ///< path of a file to write
+  std::vector<std::string> min_quantile;  ///< quantile and least p, such as "0.05=0.8"
+  std::string baseline;                   ///< path of the run to compare with
+  std::string junit;                      ///< path of the JUnit file to write
   bool confident = false, allow_partial = false, accept_warnings = false;
 };
 
@@ -99,7 +99,7 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Whether --noise and --estimator select a group. An option that was not given selects all groups.
+// Whether --noise and --estimator select a group. An option that is not given selects all groups.
 bool selected(const GateArguments& arguments, const GroupKey& key) {
   const std::vector<std::string>& noises = arguments.question.noise;
   const auto names = [&](const std::string& text) { return names_noise(text, key.noise, key.sigma); };
@@ -171,8 +171,8 @@ class Baseline {
   Baseline(const Baseline&) = delete;
   Baseline& operator=(const Baseline&) = delete;
 
-  // The baseline's group with the same noise and estimator, of the model with the same name or of its only model. An empty
-  // group if there is none.
+  // The baseline's group for the same noise and estimator and for the model of the same name or, if the baseline has only one
+  // model, for that model. Empty if there is no such group.
   RowGroup partner(const GroupKey& key) const {
     for (const RowGroup& group : groups_) {
       if (is_partner(group.key, key)) return group;
@@ -201,7 +201,7 @@ class Baseline {
 
 // A check and its text.
 struct NamedCheck {
-  std::string name;                 // such as "mean p >= 0.9"; the same for every run
+  std::string name;                 // such as "mean p >= 0.9"; does not depend on the run
   std::string quantity, condition;  // such as "worst class's mean p (Bag)" and ">= 0.9"
   std::string measured, interval;
   std::string details;  // the message if the check fails; if empty, it is composed of the members above
@@ -228,8 +228,8 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   return result;
 }
 
-// The expected number of points with p: the largest of the number of the group's rows, that of the baseline's, and the planned
-// number of points without those that could not be read.
+// The expected number of points with p: the largest of the group's number of rows, the baseline's, and the planned number of
+// points minus the unreadable ones.
 std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
   const std::vector<SkippedPoint>& skipped = run.results.skipped;
   const auto unread =
@@ -273,7 +273,7 @@ CheckedGroup checked(const GateArguments& arguments, const RunResults& run, cons
   return result;
 }
 
-// A failed check for the run's warnings: with warnings, p may not be what the user intended to measure.
+// A failed check if the run has warnings, because p may then not be what the user intended to measure.
 CheckedGroup warning_group(const std::vector<std::string>& warnings) {
   NamedCheck check;
   check.name = "warnings";

@@ -42,7 +42,8 @@ Document ports_json(const std::vector<Port>& ports) {
   return list;
 }
 
-// A note about a model with dynamic dimensions besides the batch: it is valid, but cannot be imported without data.
+// A note about a model with dynamic dimensions other than the batch: such a model is valid, but cannot be imported without
+// data.
 std::string open_note(const ModelSummary& summary) {
   return "input '" + summary.open_input +
          "' has dynamic dimensions besides the batch, which the data determine; give --input-shape to see FLOPs and logits";

@@ -27,7 +27,7 @@ store::Configuration without_shard(store::Configuration configuration) {
   return configuration;
 }
 
-// Checks that the runs are the shards of one run, and that each of its shards is given exactly once.
+// Checks that the runs are shards of one run, and that each shard of that run is given exactly once.
 void check_shards(const std::vector<std::string>& runs, const std::vector<store::Configuration>& configurations) {
   std::set<std::int64_t> parts;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -78,8 +78,8 @@ void refuse_overwritten_parts(const Arguments& arguments) {
   }
 }
 
-// The information of the whole run: that of the first shard, with the commands of all shards and the sums of points and
-// seconds.
+// The information about the whole run: that of the first shard, with the commands of all shards and the total numbers of points
+// and seconds.
 store::Configuration information_of(const std::vector<Part>& parts, const std::string& command) {
   std::string commands;
   std::int64_t points = 0;
@@ -99,7 +99,7 @@ store::Configuration information_of(const std::vector<Part>& parts, const std::s
     if (name == "command") value = commands + command;
     if (name == "points") value = std::to_string(points);
     if (name == "seconds") value = fmt::format("{:.1f}", seconds);
-    if (name == "finished") value.clear();  // until everything is written
+    if (name == "finished") value.clear();  // set when everything has been written
   }
   return information;
 }

@@ -17,7 +17,7 @@ namespace {
 
 int run_mvn(const Arguments& arguments) {
   const int threads = thread_count(arguments.device);
-  const std::size_t block = threads > 1 ? 256 : 1;  // lines solved together; one thread prints each answer immediately
+  const std::size_t block = threads > 1 ? 256 : 1;  // number of lines solved together; one thread prints each answer immediately
   std::ios::sync_with_stdio(false);
   std::vector<std::string> lines;
   std::int64_t answered = 0, asked = 0;

@@ -21,8 +21,8 @@ struct BadLine {
   std::string what;
 };
 
-/// The largest number of brackets that are open at the same time, outside of strings. It is limited, so that untrusted input
-/// cannot make the JSON parser recurse too deeply.
+/// The maximum depth of nested brackets outside strings. It is limited, so that untrusted input cannot make the JSON parser
+/// recurse too deeply.
 int nesting(std::string_view line) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -99,7 +99,7 @@ Eigen::MatrixXd read_matrix(const Document& document, const std::string& name) {
   return matrix;
 }
 
-// Rejects unknown keys, because a misspelt key must not be ignored.
+// Rejects unknown keys, because a misspelt key must not be silently ignored.
 void refuse_unknown_keys(const Document& document) {
   for (const auto& [key, value] : document.as<Document::Object>()) {
     if (key != "id" && key != "z" && key != "R" && key != "U")

@@ -56,7 +56,7 @@ Document json_of(const NoiseEntry& entry) {
                         : Document(std::vector<double>(entry.family->strengths.begin(), entry.family->strengths.end()))}};
 }
 
-// The table of perturbations in docs/noise.md. Additive noise has a table of its own there.
+// The table of perturbations in docs/noise.md. Additive noise has its own table there.
 std::string markdown_list() {
   std::string text =
       "| perturbation | what it does | parameter | changes nothing | a number after the name | weak, medium, strong |\n"

@@ -13,7 +13,7 @@
 namespace probust::cli {
 namespace {
 
-constexpr std::uint64_t kSeedApart = 1000003;  // a seed that the compared estimates do not use
+constexpr std::uint64_t kSeedApart = 1000003;  // keeps this noise apart from that of the compared estimates
 
 // Point i, with the seed for reference probabilities.
 Points one_point(const Points& points, std::int64_t i) {

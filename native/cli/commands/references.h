@@ -12,7 +12,7 @@
 namespace probust::cli {
 
 /// Reference probabilities by mc:N, with noise that the compared estimates do not use. Because they take more time than all
-/// these estimates, they are computed only once and stored in a file of JSON lines.
+/// compared estimates, they are computed only once and stored in a file of JSON lines.
 class References {
  public:
   /// Reads the file `path` if it exists. If `path` is empty, nothing is stored. Throws Error{unreadable} for an invalid line.

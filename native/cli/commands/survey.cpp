@@ -30,11 +30,11 @@ namespace {
 
 struct SurveyArguments : Arguments {
   std::int64_t samples = 100;
-  std::vector<std::string> families;  ///< lists; empty: all
-  std::string rows;                   ///< a run to keep the rows in; empty: none
+  std::vector<std::string> families;  ///< comma-separated names; empty: all
+  std::string rows;                   ///< path of the run in which to store the rows; empty: none
 };
 
-constexpr std::int64_t kImages = 300;  // without --limit
+constexpr std::int64_t kImages = 300;  // the default of --limit
 
 // The kinds of noise to survey, all unless --families names some.
 std::vector<SurveyedNoise> chosen_noises(const SurveyArguments& arguments, const Image& image) {
@@ -58,13 +58,14 @@ std::vector<SurveyedNoise> chosen_noises(const SurveyArguments& arguments, const
   return all;
 }
 
-// Whether the noises have one shape at different scales, so that one --noise text can share what the shape determines.
+// Whether the noises have one shape and differ only in scale. One --noise text then covers all of them, and the work that
+// depends only on the shape is shared.
 bool sweeps(const SurveyedNoise& noise) {
   const perturb::Family* family = noise.entry.family;
   return family == nullptr || family->number == perturb::Family::Number::scale;
 }
 
-// What is surveyed, as the options of `estimate`.
+// The options of `estimate` that compute the survey.
 Arguments to_estimate(const SurveyArguments& arguments, const std::vector<SurveyedNoise>& noises) {
   Arguments estimating = arguments;
   for (const SurveyedNoise& noise : noises) {
@@ -90,7 +91,8 @@ std::vector<SurveyedKind> kinds_of(const std::vector<SurveyedNoise>& noises, con
   return kinds;
 }
 
-// The rows: of the run that --run names, which is resumed, or kept in memory. Empty if interrupted.
+// The rows, which are stored in the run of --run, or kept in memory if there is none. An existing run is resumed. Empty if
+// interrupted.
 std::optional<report::Run> estimated_rows(const Arguments& estimating, const Plan& plan) {
   Collected collected;
   std::unique_ptr<Destination> stored;
@@ -109,7 +111,7 @@ std::optional<report::Run> estimated_rows(const Arguments& estimating, const Pla
     return report::Run{"not saved", std::move(collected.results), configuration, collected.entries,
                        names.empty() ? std::vector<std::string>{} : split(names, '\n')};
   }
-  stored.reset();  // writes the rest
+  stored.reset();  // writes the remaining rows
   RunResults read = read_results(estimating.output);
   return report::Run{std::filesystem::path(estimating.output).filename().string(), std::move(read.results),
                      std::move(read.configuration), std::move(read.information), std::move(read.class_names)};
@@ -133,7 +135,7 @@ void print_survey(const Survey& survey) {
   fmt::print("{}\n{}", report::headline(survey), table.text());
 }
 
-// The survey's data: the point source, opened once to know shape, number and range.
+// The survey's data. The point source is opened only once, for the shape, number and range of the points.
 struct Surveyed {
   Image image;
   std::int64_t all = 0;  ///< number of images after the offset; only the first of them are used
@@ -150,7 +152,7 @@ Surveyed look_at(SurveyArguments& arguments) {
   return {found.image, found.all, range_of_points(*data, arguments.data.limit)};
 }
 
-// Sentences about the data that a reader of the page has to know.
+// Sentences about the data that readers of the page should know.
 std::string notes_on(const Surveyed& data, std::int64_t used) {
   std::string notes;
   if (data.all > used) notes = fmt::format("The survey uses the first {} of {} images.", used, data.all);

@@ -33,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSecondsBetweenLines = 5, kSecondsBetweenCheckpoints = 60;
-constexpr std::int64_t kMostScored = 10000;  // number of training points for the accuracy after each epoch
+constexpr std::int64_t kMostScored = 10000;  // largest number of training points for the accuracy after each epoch
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -67,7 +67,7 @@ struct LabelledPoints {
   std::vector<std::string> class_names;
 };
 
-// Reads points with labels. Text labels are matched with `class_names`, if there are any.
+// Reads points with labels. Text labels are matched with `class_names` if there are any.
 LabelledPoints labelled(const DataArguments& data, const std::vector<std::string>& class_names, bool quiet) {
   DatasetOptions options = dataset_options(data);
   if (options.classes.empty()) options.known_classes = class_names;
@@ -279,7 +279,7 @@ class Training {
   TrainingResult result_;
   std::string remembered_;  ///< a checkpoint that has not been written yet; empty if there is none
   bool saved_ = false;
-  std::int64_t done_ = 0, steps_ = 0;  ///< steps that this process has done, and has to do
+  std::int64_t done_ = 0, steps_ = 0;  ///< steps that this process has finished, and the number that it has to do
   Clock::time_point start_ = Clock::now(), last_saved_ = start_, last_line_ = start_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kNoLabel = -1;
 
-// A column: value(item) for each item.
+// A column: the value value(item) for each item.
 template <class T, class Item, class Value>
 std::vector<T> column_of(const std::vector<Item>& items, const Value& value) {
   std::vector<T> values;
@@ -46,7 +46,7 @@ class ColumnWriter {
     matrix<double, std::vector<double>>(
         name, values, [](const std::vector<double>& own) -> const auto& { return own; });
   }
-  // Adds an array [items, C], padded with NaN, if any item has values.
+  // Adds an array [items, C], padded with NaN, unless all items lack values.
   template <class T, class Item>
   void matrix(const std::string& name, const std::vector<Item>& items, const std::vector<T>& (*values_of)(const Item&)) {
     std::int64_t width = 0;

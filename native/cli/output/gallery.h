@@ -9,7 +9,7 @@
 
 namespace probust::cli {
 
-/// Throws Error{usage} if --gallery is given but does not name an .html file. To be called before anything is computed.
+/// Throws Error{usage} if --gallery is given but does not name an .html file. Call this before anything is computed.
 void check_gallery(const Arguments& arguments);
 
 /// Writes the images of the ranked points to the file of --gallery, if given. Throws Error: unreadable (there are no images),

@@ -17,7 +17,7 @@ double squared_distance(std::span<const float> a, std::span<const float> b) {
 }
 
 // For each sample, the squared length of its draw of z in standard deviations, without the elements that become uniform
-// parameters. All zero if the noise is not a map of z.
+// parameters. Zero for all samples if the noise is not a map of z.
 std::vector<double> improbable_parameters(const Noise& own, const NoiseLanes& draws) {
   const std::size_t count = draws.points.size();
   std::vector<double> sums(count, 0);

@@ -22,11 +22,12 @@ struct NoisySamples {
   std::vector<double> changes;     ///< [count] the squared distance from the point
 };
 
-/// The samples 0 .. count - 1 of a point x [1, ...] at position `index` of the data. `mc` with this seed draws the same ones.
+/// The samples 0 .. count - 1 of a point x [1, ...] at position `index` of the data. With the same seed, `mc` draws the same
+/// samples.
 NoisySamples noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, std::int64_t count, std::uint64_t seed);
 
-/// The index of the `wanted` sample with the most probable parameters. If several are equally probable, that of the sample
-/// nearest to the point. Empty if no sample is wanted.
+/// The index of the `wanted` sample with the most probable parameters. If several are equally probable, the one nearest to the
+/// point. Empty if `wanted` has no sample.
 std::optional<std::int64_t> most_probable(const NoisySamples& samples, const std::vector<bool>& wanted);
 
 /// The picture of a point that is an image. Three channels are colours, and a fourth is opacity, which is ignored. Otherwise,

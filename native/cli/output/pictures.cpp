@@ -17,10 +17,10 @@
 namespace probust::cli {
 namespace {
 
-constexpr std::int64_t kOnSheet = 3;         // number of samples shown for a noise that is the only one of its family
-constexpr std::int64_t kSheetSamples = 100;  // number of samples drawn, from which these are chosen
+constexpr std::int64_t kOnSheet = 3;         // number of samples to show for a noise that is the only one of its family
+constexpr std::int64_t kSheetSamples = 100;  // number of samples to draw, from which those to show are chosen
 
-// Why there are no pictures, as a sentence.
+// The reason why there are no pictures, as a sentence.
 std::string reason_of(const std::string& what, const Error& error) {
   return "There are no " + what + ": " + error.message(as_flag) + ".";
 }
@@ -98,7 +98,7 @@ class RunPainter {
   std::map<std::string, Noise> noises_;
 };
 
-// Perturbations apply only to images, so the data of a run with perturbations are images, in whatever layout.
+// Perturbations apply only to images, so if a run has perturbations, its data are images, whatever their layout.
 bool are_images(const Shape& point, const WantedPictures& wanted) {
   return report::is_image(point) ||
          std::any_of(wanted.rows.begin(), wanted.rows.end(), [](const Row* row) { return family_of_noise(row->noise).perturbs; });

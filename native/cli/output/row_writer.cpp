@@ -58,7 +58,7 @@ struct ToCell {
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return shortest_text(value); }
   std::string operator()(const std::string& text) const { return quoted(text); }
-  std::string operator()(std::span<const double>) const { return ""; }  // each class has a column of its own
+  std::string operator()(std::span<const double>) const { return ""; }  // each class has its own column
 };
 
 template <typename Field>
@@ -84,7 +84,7 @@ class Csv final : public RowWriter {
       if (!column.left_out_if_empty) cells.push_back(cell(field));
     });
     if (models_) cells.push_back(cell(row.model));
-    const std::vector<double>& classes = row.estimate.classes;  // empty if the estimate has none
+    const std::vector<double>& classes = row.estimate.classes;  // empty if the estimate has no probabilities per class
     for (std::int64_t c = 0; c < classes_; ++c)
       cells.push_back(classes.empty() ? "" : cell(classes[static_cast<std::size_t>(c)]));
     print(cells);
@@ -137,7 +137,7 @@ class Table final : public RowWriter {
     if (c < 0 || c >= static_cast<std::int64_t>(class_names_.size())) return std::to_string(c);
     return class_names_[c].substr(0, 10);
   }
-  // The most likely classes, as in "Bag 0.9312, Shirt 0.0513, ...". The table has room for five.
+  // The most likely classes, such as "Bag 0.9312, Shirt 0.0513, ...". The table has room for five.
   std::string likeliest(const std::vector<double>& classes) const {
     constexpr std::size_t kMost = 5;
     std::vector<std::size_t> order(classes.size());

@@ -28,7 +28,7 @@ class SamplePainter {
   /// median: half of the samples change the image more, half less.
   std::vector<report::Picture> typical(std::int64_t index, const Noise& noise, std::int64_t count);
 
-  /// The most probable noisy sample of the row's point whose prediction does not survive (most_probable).
+  /// Of the row's noisy samples at which the prediction fails, the most probable one (see most_probable).
   report::WrongVersion wrong_version(const Row& row, const Noise& noise, LoadedModel& model, const Event& event);
 
  private:

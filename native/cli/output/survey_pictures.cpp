@@ -12,8 +12,8 @@
 namespace probust::cli {
 namespace {
 
-constexpr std::int64_t kMostPictured = 100;  // the largest number of noisy samples of an image
-constexpr std::size_t kMostMisled = 4;       // the largest number of images for each kind of noise
+constexpr std::int64_t kMostPictured = 100;  // the largest number of noisy samples to draw of an image
+constexpr std::size_t kMostMisled = 4;       // the largest number of images to show for each kind of noise
 
 // Draws the pictures of a survey. `noises` contains the noise models by their text in rows.
 struct SurveyPainter {
@@ -41,7 +41,7 @@ struct SurveyPainter {
 
 bool right(const Row& row) { return !row.label || *row.label == row.predicted; }
 
-// The rows of an entry at medium strength with the smallest p below 1. Images that the model is known to classify wrongly are
+// The rows of an entry at medium strength with the smallest p below 1. Images that the model is known to misclassify are
 // excluded.
 std::vector<const Row*> lowest(const SurveyEntry& entry) {
   const RowGroup& group = entry.strengths[kMedium].group;
@@ -52,7 +52,7 @@ std::vector<const Row*> lowest(const SurveyEntry& entry) {
   return rows;
 }
 
-// The first image that is not known to be classified wrongly; if there is none, the first image.
+// The first image that is not known to be misclassified; if there is none, the first image.
 std::int64_t example_of(const Survey& survey) {
   const std::vector<const Row*>& rows = survey.entries[0].strengths[kMedium].group.rows;
   const auto found = std::find_if(rows.begin(), rows.end(), [](const Row* row) { return right(*row); });

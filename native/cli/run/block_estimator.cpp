@@ -26,7 +26,7 @@ BlockEstimator::BlockEstimator(const Plan& plan, Problem& problem, std::string m
   request_.seed = question.seed;
   request_.noises = plan.noises;
   request_.estimators = plan.estimators;
-  request_.others = true;  // an unsupported estimator gives rows with the reason
+  request_.others = true;  // the rows of an unsupported estimator contain the reason
   request_.refused = [this](const std::string& estimator, const Error& error) { note_refusal(estimator, error); };
   request_.one_block = true;
   request_.total = plan.total;
@@ -81,7 +81,7 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
 void BlockEstimator::note_refusal(const std::string& estimator, const Error& error) {
   const bool first = refused_.emplace(estimator, error).second;
   if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1)
-    return;  // if it is the only estimator, the run ends with this error
+    return;  // if this is the only estimator, the run ends with this error
   const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + " cannot be used: ";
   say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
 }

@@ -18,7 +18,7 @@ namespace probust::cli {
 class BlockEstimator {
  public:
   /// `plan` and `problem` must outlive this object. `model` is the model's name in rows. If the plan has a total budget, reads
-  /// all points now and distributes it.
+  /// all points immediately to distribute it.
   BlockEstimator(const Plan& plan, Problem& problem, std::string model);
 
   /// The number of points to estimate at once: a whole block if estimates depend on the other points of the block, otherwise as
@@ -26,7 +26,7 @@ class BlockEstimator {
   std::int64_t preferred_count() const;
 
   /// The rows for positions [first, first + count) of the data and the `wanted` questions, ordered by point and then as in
-  /// plan.questions(). An estimator that does not support this model gives rows with the reason. Throws Error.
+  /// plan.questions(). If an estimator does not support this model, its rows contain the reason. Throws Error.
   Results estimate(std::int64_t first, std::int64_t count, const std::vector<bool>& wanted);
 
   /// The error of an estimator that is not supported; null if all are supported.
@@ -46,8 +46,8 @@ class BlockEstimator {
   double pace_ = 0;                       // seconds per point in the last block
 };
 
-/// Calibrates the estimates in rows, which must be those of all points, by means of their noisy samples
-/// (analysis/calibration.h), and reports the changes.
+/// Calibrates the estimates in `rows` by means of the points' noisy samples (analysis/calibration.h), and reports the changes.
+/// `rows` must cover all points.
 void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet);
 
 }  // namespace probust::cli

@@ -36,7 +36,7 @@ void add(Results& to, const Results& more) {
 
 std::vector<bool> all_or_none(const Plan& plan, bool all) { return std::vector<bool>(plan.questions().size(), all); }
 
-// Appends rows to a text file. An existing file is not changed before the first block is written.
+// Appends rows to a text file. An existing file is not changed until the first block is written.
 class Text : public Destination {
  public:
   // `keep` is the number of bytes to keep of an existing file. If it is positive, rows are appended without a header.
@@ -116,8 +116,8 @@ class ResumableText final : public LockedJournal, public Text {
   }
 };
 
-// Appends blocks to a run, at most once a second: each write takes some milliseconds, which may be more than a fast model needs
-// for a block. The file is not changed before the first block is written.
+// Appends blocks to a run, at most once a second, because each write takes some milliseconds, which may be longer than a fast
+// model takes for a block. The file is not changed until the first block is written.
 class Stored final : public Destination {
  public:
   explicit Stored(store::RunFile run)
@@ -154,7 +154,7 @@ class Stored final : public Destination {
   }
   store::Configuration information() const override {
     store::Configuration all = run_.information();
-    for (const auto& entry : information_) {  // pending entries replace those of the file
+    for (const auto& entry : information_) {  // pending entries replace those in the file
       std::erase_if(all, [&](const auto& old) { return old.first == entry.first; });
       all.push_back(entry);
     }
@@ -167,7 +167,7 @@ class Stored final : public Destination {
   }
 
  private:
-  // Writes the pending blocks and information. Nothing is written before the first block.
+  // Writes the pending blocks and information. Does nothing before the first block.
   void append() {
     if (!begun_ && waiting_.rows.empty() && waiting_.points.empty() && waiting_.skipped.empty()) return;
     store::Configuration entries;

@@ -26,7 +26,7 @@ class Destination {
  public:
   virtual ~Destination() = default;
 
-  /// For each of the plan's questions, whether an earlier attempt has finished it for all points of the block.
+  /// For each question in the plan, whether an earlier attempt has answered it for all points of the block.
   virtual std::vector<bool> answered(const Block& block, const Plan& plan) = 0;
 
   /// Adds the results of a block, all or none.
@@ -35,17 +35,17 @@ class Destination {
   /// Sets the number of points of the whole run, and other entries of store::RunFile::information.
   virtual void inform(const store::Configuration& /*entries*/) {}
 
-  /// The information that earlier attempts and inform() have set; empty if the destination does not store it.
+  /// The information that earlier attempts and inform() have stored; empty if the destination does not store any.
   virtual store::Configuration information() const { return {}; }
 
-  /// Called after the last results.
+  /// To be called after the last results.
   virtual void finish() = 0;
 };
 
 /// Whether --output names a run, that is, a .sqlite file.
 bool names_run(const Arguments& arguments);
 
-/// The format of the output: that of --format or, failing that, the one for the extension of --output or for stdout. Throws
+/// The format of the output: that of --format; by default, the format for the extension of --output, or for stdout. Throws
 /// Error{usage}.
 std::string format_of(const Arguments& arguments);
 

@@ -94,7 +94,7 @@ CheckInput check_input(Problem& problem, const std::vector<Noise>& noises, std::
 FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::int64_t planned) {
   if (problem.arguments.no_check) return {};
   CheckInput input = check_input(problem, noises, kFirstCheckPoints);
-  if (input.x.shape.empty()) return {};  // if no point can be read
+  if (input.x.shape.empty()) return {};  // no point can be read
   const CheckReport report = probust::first_check(std::move(input), problem.model.executor(), point_count(problem), planned);
   FirstCheck result{report.warnings(as_flag), {}, report.hint(as_flag)};
   for (const Finding& finding : report.findings) {

@@ -15,7 +15,7 @@
 
 namespace probust::cli {
 
-/// A block to estimate, and for each of the plan's questions whether it is still needed for the block.
+/// A block to estimate, and whether each question in the plan is still open for this block.
 struct Assignment {
   Block block;
   std::vector<bool> wanted;
@@ -26,20 +26,20 @@ class Assignments {
  public:
   virtual ~Assignments() = default;
 
-  /// The next block of at most `count` points, which does not extend over the blocks at fixed positions in the data (kBlock);
-  /// empty when all blocks have been assigned.
+  /// The next block, which has at most `count` points and does not cross a multiple of kBlock in the data. Empty when all
+  /// blocks have been assigned.
   virtual std::optional<Assignment> next(std::int64_t count) = 0;
 
   virtual void deliver(const Assignment& done, Results results) = 0;
 };
 
-/// Tracks which points of one model, at the positions `span` of the data, are assigned, finished and written. Blocks that the
-/// destination already has are not assigned. Results may arrive in any order and from several threads; they are written in the
-/// order of the data.
+/// Tracks which points of one model, at the positions `span` of the data, have been assigned, finished and written. Blocks that
+/// the destination already has are not assigned. Results may arrive in any order and from several threads; they are written in
+/// the order of the data.
 class Ledger final : public Assignments {
  public:
-  /// `hold`: keeps all results in memory instead of writing them. `all_or_nothing`: if one question of a block is needed, all
-  /// questions are. `plan` and `destination` must outlive this object.
+  /// `hold`: keeps all results in memory instead of writing them. `all_or_nothing`: if one question is still open for a block,
+  /// all its questions are answered again. `plan` and `destination` must outlive this object.
   struct Rules {
     bool hold = false, all_or_nothing = false;
   };
@@ -51,10 +51,10 @@ class Ledger final : public Assignments {
   /// Sets a text that is added to the note of every row from now on; an empty text adds nothing.
   void set_hint(std::string hint);
 
-  /// Returns a block that was assigned but will not be estimated, so that another rank gets it.
+  /// Returns a block that was assigned but will not be estimated, so that it is assigned again.
   void give_back(Assignment assignment);
 
-  /// Assigns no more blocks.
+  /// Stops assigning blocks.
   void close();
 
   /// Whether the results of all points have been written or, with `hold`, kept.
@@ -64,7 +64,7 @@ class Ledger final : public Assignments {
   Results& held() { return held_; }
   void write_held();
 
-  /// done: the number of finished points. skipped: the number of those that earlier attempts had finished.
+  /// done: the number of finished points. skipped: how many of them earlier attempts had finished.
   const std::atomic<std::int64_t>& done() const { return done_; }
   std::int64_t skipped() const { return skipped_; }
 
@@ -77,7 +77,7 @@ class Ledger final : public Assignments {
   };
   Counts counts() const;
 
-  /// The points that could not be read, ordered by position, excluding those of earlier attempts.
+  /// The points that could not be read in this attempt, ordered by position.
   std::vector<SkippedPoint> bad() const;
 
  private:

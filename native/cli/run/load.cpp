@@ -32,7 +32,7 @@ ModelSummary summary_of_model(const Arguments& arguments) {
   return named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
 }
 
-// The number of channels of the images that a model expects: 1 or 3, or 0 if it does not follow from the shape of its input.
+// The number of channels of the images that a model expects: 1 or 3; 0 if the shape of its input does not determine it.
 std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summary) {
   Shape shape = arguments.input_shape;
   if (shape.empty() && !summary.inputs.empty()) shape = summary.inputs[0].shape;
@@ -49,7 +49,7 @@ std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summ
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
-// Whether the data may have labels, to be matched with the class names in the model.
+// Whether the data may have labels that have to be matched with the class names in the model.
 bool may_have_labels(const DataArguments& data) {
   return !data.labels.empty() || std::filesystem::path(data.path).extension() != ".npy";
 }

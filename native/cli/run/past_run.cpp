@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char *kGiveData = "give the run's data with --data", *kGiveModel = "give the run's model with --model";
 
-// Returns the result of `read`. Its errors are about files of the run, and get `hint`, which says how to give other files.
+// Returns the result of `read`. Its errors are about files of the run, so they get `hint`, which says how to specify other
+// files.
 template <class Read>
 auto reading(const char* hint, Read&& read) {
   try {
@@ -54,7 +55,7 @@ std::string path_of_model(const PastRun& run, const std::string& model) {
 }
 
 void require_file_of_model(const PastRun& run, const std::string& file) {
-  const std::string known = store::value_of(run.configuration, "model");  // the checksums of all models
+  const std::string known = store::value_of(run.configuration, "model");  // the checksums of all models together
   if (known.find(reading(kGiveModel, [&] { return store::checksum(file); })) == std::string::npos)
     throw Error{ErrorCode::unreadable, "'" + file + "'", "is not the run's model, or has changed since", kGiveModel};
 }

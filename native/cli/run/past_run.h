@@ -21,12 +21,12 @@ struct PastRun {
   DeviceArguments device{};         ///< the device on which to run the models
 };
 
-/// Opens the run's data with its data options: all points, without labels. Throws Error, also if the file is not the one that
-/// the run read.
+/// Opens the run's data with its data options: all points, without labels. Throws Error, in particular if the file is not the
+/// one that the run read.
 std::unique_ptr<PointSource> open_points(const PastRun& run);
 
-/// Loads the model that rows call `model`, with the data, the target and the event of the run. Throws Error, also if the files
-/// are not those that the run read.
+/// Loads the model that rows call `model`, with the data, the target and the event of the run. Throws Error, in particular if
+/// the files are not those that the run read.
 Problem reopen_problem(const PastRun& run, const std::string& model);
 
 }  // namespace probust::cli

@@ -20,7 +20,7 @@ namespace {
   throw Error{ErrorCode::usage, option, what, hint};
 }
 
-// All estimators that --estimator lists, which may be given several times.
+// All estimators that the --estimator options list.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
   std::vector<std::string> texts;
   for (const std::string& list : arguments.question.estimators) {

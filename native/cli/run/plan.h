@@ -22,7 +22,7 @@ struct Plan {
   std::vector<EstimatorSpec> estimators;
   std::vector<std::string> noise_paths;  ///< the files from which noise models were read
   bool whole_blocks = false;  ///< whether estimates depend on the other points of their block, which must then not be split
-  std::int64_t total = 0;     ///< forwards that `auto` distributes among all points and noise models; 0: each point has a budget
+  std::int64_t total = 0;  ///< forwards that `auto` distributes among points and noise models; 0: each point has its own budget
 
   /// All pairs of noise and estimator, ordered by noise and then by estimator, like rows.
   std::vector<Question> questions() const;
@@ -36,7 +36,7 @@ struct Plan {
   std::int64_t passes(std::int64_t points, std::int64_t classes) const;
 };
 
-/// The plan that the options describe. Throws Error{usage}, and the errors of reading files that noise models name.
+/// The plan that the options describe. Throws Error{usage}, and errors if files that noise models name cannot be read.
 Plan parse_plan(const Arguments& arguments);
 
 /// The models of a command: the first one, and those of --model.
@@ -46,10 +46,10 @@ std::vector<std::string> models_of(const Arguments& arguments);
 /// must differ. Throws Error{usage}.
 std::vector<std::string> model_names(const Arguments& arguments);
 
-/// The files of the models, with those next to them that contain weights. Throws Error{unreadable}.
+/// The model files, and the files next to them that contain weights. Throws Error{unreadable}.
 std::vector<std::string> files_of_models(const Arguments& arguments);
 
-/// All settings that determine the rows. The device is not one of them. Reads the model, the files next to it that contain
+/// All settings that determine the rows; the device is not among them. Reads the model, the files next to it that contain
 /// weights, and the data once, for their checksums.
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan);
 

@@ -21,8 +21,8 @@ void reject_classifier_options(const Arguments& arguments) {
                                       {"classes", !arguments.data.classes.empty()}});
 }
 
-// Adds a note if labels are names and their number differs from the model's number of classes, because numbering the names in
-// sorted order is then wrong.
+// Adds a note if the labels are names and the number of names differs from the model's number of classes, because numbering the
+// names in sorted order is then wrong.
 void compare_classes(Problem& problem) {
   const PointSource& data = *problem.data;
   const std::int64_t named = data.named_classes(), classes = problem.model.classes();

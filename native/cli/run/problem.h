@@ -20,7 +20,7 @@ struct Problem {
   std::vector<std::int64_t> labels;  ///< labels of all points, or empty; PointSource::kNoLabel for a point that cannot be read
   LoadedModel model;
   std::vector<std::string> class_names;  ///< may be empty
-  std::vector<std::string> notes;        ///< notes about the data for the user; to be passed to spelled() if shown
+  std::vector<std::string> notes;        ///< notes about the data for the user; pass them to spelled() before showing them
 };
 
 /// Loads the model and data of `arguments`. Throws Error, for example if the noise does not fit the points.

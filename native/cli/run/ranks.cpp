@@ -170,7 +170,7 @@ void RankServer::take(cluster::Message message) {
   }
 }
 
-// Answers a request. It contains the round and either "next", the number of points that the rank wants; or "ends": true; or
+// Answers a request. It contains the round and one of: "next", the number of points that the rank wants; "ends": true; or
 // "rows", "points" and "skipped", the results of the block that was assigned to the rank.
 void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
   const Document request = document_of(bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `mpirun -n 4 probust estimate ...`: rank 0 has the ledger and writes the results. All ranks estimate blocks, which the others
-// request from rank 0 one at a time.
+// `mpirun -n 4 probust estimate ...`: rank 0 has the ledger and writes the results. All ranks estimate blocks; the other ranks
+// request theirs from rank 0, one at a time.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,11 @@
 
 namespace probust::cli {
 
-/// The information that rank 0 has about the other ranks.
+/// What rank 0 knows about the other ranks.
 struct Ranks {
   cluster::Cluster& cluster;
-  int rounds = 1;                         ///< total number of ledgers, one for each model
-  std::set<int> gone{};                   ///< ranks that ended before the work did
+  int rounds = 1;                         ///< total number of ledgers: one for each model
+  std::set<int> gone{};                   ///< ranks that ended before the work was finished
   std::set<int> done{};                   ///< ranks that have been told that the last round has no more blocks
   std::vector<cluster::Message> early{};  ///< requests of ranks that have already started with a later model
 };
@@ -36,17 +36,17 @@ void dismiss(Ranks& ranks);
 /// nothing else may use the cluster.
 class RankServer {
  public:
-  /// All arguments must outlive this object. `round` is the number of the ledger; there is one per model. `stop` is set if
-  /// results cannot be written.
+  /// All arguments must outlive this object. `round` is the position of the ledger, which belongs to one model. `stop` is set
+  /// if results cannot be written.
   RankServer(Ranks& ranks, Ledger& ledger, int round, StopToken& stop);
 
-  /// Assigns no more blocks, and waits until the other ranks have been told so.
+  /// Stops assigning blocks, and waits until all other ranks have been told that there are no more.
   ~RankServer();
   RankServer(const RankServer&) = delete;
   RankServer& operator=(const RankServer&) = delete;
 
-  /// Waits until all other ranks have been told that there are no more blocks. Throws the error of writing their results, if
-  /// any.
+  /// Waits until all other ranks have been told that there are no more blocks. If their results could not be written, throws
+  /// that error.
   void finish();
 
  private:

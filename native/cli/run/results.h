@@ -25,8 +25,8 @@ bool is_run(const std::string& path);
 /// Reads a run. Throws Error: unreadable, usage (the run has no rows).
 RunResults read_results(const std::string& run);
 
-/// For commands whose arguments are RUN, or MODEL DATA and the options of `estimate`: reads the run arguments.model, or
-/// computes estimates. Throws Error.
+/// For commands whose arguments are RUN, or MODEL DATA and the options of `estimate`: reads the run that arguments.model names,
+/// or computes estimates. Throws Error.
 RunResults results_of(const Arguments& arguments);
 
 }  // namespace probust::cli

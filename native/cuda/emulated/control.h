@@ -19,7 +19,7 @@ void leave_memory(int ordinal, std::int64_t bytes);
 /// Delays each piece of work of a device. The delay is initially 0.
 void slow_down(int ordinal, std::chrono::microseconds delay);
 
-/// The number of pieces of work, such as kernels, that a device has been given so far.
+/// The number of pieces of work, such as kernels, that a device has received so far.
 std::int64_t work_of(int ordinal);
 
 /// The peak memory of all devices together since the last call.

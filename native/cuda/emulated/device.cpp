@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A device emulated on the CPU for tests: kernels are loops, and products and convolutions are plain sums. It is strict: errors
-// that would show on a GPU, but could go unnoticed here, give NaN or throw.
+// that would show on a GPU, but could go unnoticed here, produce NaN or throw.
 #include "cuda/device.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct Fences {
   }
 };
 
-// The pieces of work that were submitted to a stream: those that are left, and the numbers of all and of those that are done.
+// The work that was submitted to a stream: the remaining pieces, and the numbers of submitted and of finished pieces.
 struct Asked {
   std::deque<Work> left;
   std::int64_t asked = 0, done = 0;
@@ -87,7 +87,7 @@ struct Device::State {
   std::int64_t launches = 0;
   Array<float> workspace;           // for convolutions: the sums of one image
   Recording* recorded = nullptr;    // null unless recording
-  const char* forbidden = nullptr;  // forbidden work while recording, in a function that cannot throw; null if there was none
+  const char* forbidden = nullptr;  // what was forbidden while recording, found in a function that cannot throw; null if nothing
   Stream current = Stream::main;
   std::map<Stream, Asked> streams;
   Fences fences;
@@ -106,7 +106,7 @@ namespace {
 
 constexpr std::int64_t kPlenty = std::int64_t{1} << 32;
 
-// The settings that tests make for a device, and what they can measure.
+// The settings that tests make for a device, and the quantities that they can measure.
 struct Emulation {
   std::atomic<std::int64_t> in_use{0}, limit{kPlenty}, work{0};
   std::atomic<std::chrono::microseconds> delay{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plans and runs single convolutions, without their epilogues, by cuDNN.
+// Plans and runs single convolutions, without their epilogues, with cuDNN.
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -70,9 +70,9 @@ Error nothing_fits(const std::string& problem) {
 }
 
 // Chooses the fastest algorithm in cuDNN's ranking that is deterministic and keeps the precision. In float32, throws if that
-// algorithm does not fit the workspace, so that the caller splits the images, because the next algorithm is three times slower
-// (algorithm 1 copies channels-last images into rows, algorithm 0 does not). Few images are not split: the first algorithm that
-// fits is chosen.
+// algorithm does not fit into the workspace, so that the caller splits the images: the next algorithm is three times slower
+// (algorithm 1 copies channels-last images into rows, algorithm 0 does not). If there are few images, chooses the first
+// algorithm that fits instead.
 template <class Performance>
 const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math, std::int64_t images) {
   for (const Performance& one : found) {
@@ -150,7 +150,7 @@ std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convo
     all.resize(static_cast<std::size_t>(found));
     const auto& best = chosen(all, math, images);
     check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType),
-          "cuDNN precision");  // the one that the algorithm requires
+          "cuDNN precision");  // the precision that the algorithm requires
     return std::make_unique<Backward>(std::move(of), best, math);
   }
   std::vector<cudnnConvolutionFwdAlgoPerf_t> all(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);

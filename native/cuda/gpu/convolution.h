@@ -11,13 +11,13 @@
 #include "cuda/device.h"
 #include "cuda/gpu/libraries.h"
 
-// Convolutions by cuDNN, in two ways: as single operations, and as graphs of operations, which include the epilogue but are not
-// available for all convolutions.
+// Convolutions with cuDNN, in two forms: as single operations, and as graphs of operations, which include the epilogue but are
+// not available for all convolutions.
 namespace probust::cuda {
 
 inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // in bytes; algorithms that need more are not used
 
-/// The precision, lower than float32, that stores images as this type.
+/// The precision below float32 in which images are stored as this type.
 inline Precision lower_precision(Type type) { return type == Type::bf16 ? Precision::bf16 : Precision::tf32; }
 
 /// Everything that defines a convolution, except its addresses.
@@ -55,7 +55,7 @@ class PlannedConvolution {
 };
 
 /// Plans a convolution without its epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that has this
-/// precision and fits the workspace.
+/// precision and fits into the workspace.
 std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convolution& c, std::int64_t images,
                                                Precision precision);
 /// Prints which convolution was planned and how, for a trace.

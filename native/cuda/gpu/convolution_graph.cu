@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Convolutions with their epilogues, as graphs of operations that cuDNN compiles into one kernel. Because compiling takes about
-// a second, kernels are compiled for any number of images and kept, if cuDNN supports that.
+// a second, kernels are compiled for any number of images and cached, if cuDNN supports that.
 #include <array>
 #include <optional>
 #include <utility>
@@ -130,7 +130,7 @@ std::vector<Described> engines_for(const Described& graph, cudnnBackendHeurMode_
   return engines;
 }
 
-// cuDNN's notes about an engine. Notes that are not known here, as a newer library may have, are ignored.
+// cuDNN's notes about an engine. Notes that are unknown here, such as those of a newer library, are ignored.
 struct Notes {
   std::int64_t index = -1;
   bool nondeterministic = false, narrow_sums = false, keeps_nan = false;
@@ -151,7 +151,7 @@ struct Notes {
       keeps_nan |= note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
 #endif
     }
-    // Engines that compile code at run time rectify by means of a comparison, which keeps NaN. refusal_of() tests this.
+    // Engines that compile code at run time implement the rectifier as a comparison, which keeps NaN. refusal_of() tests this.
     for (const auto note : read<cudnnBackendBehaviorNote_t>(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE))
       keeps_nan |= note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
   }
@@ -258,7 +258,7 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described
   return std::make_unique<Whole>(std::move(finished), index, static_cast<std::size_t>(workspace));
 }
 
-// If this fails, the caller runs the convolution without its epilogue, and then a kernel of our own.
+// If this fails, the caller runs the convolution without its epilogue, and then a kernel of our own for the epilogue.
 std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan(const Convolution& c, std::int64_t images) {
   std::string problem = "has no fused algorithm in cuDNN";
   try {

@@ -62,7 +62,7 @@ struct Device::State {
   std::uint64_t epoch = 0;
   std::int64_t launches = 0;
   std::string algorithm;  // that of the last product or convolution
-  Array<char> workspace;  // for the main stream; as large as the largest that an algorithm needed so far
+  Array<char> workspace;  // for the main stream; as large as any algorithm has needed so far
   std::map<ProductKey, PlannedProduct> planned_products;
   std::optional<ConvolutionGraphs> graphs;
   std::map<ConvolutionKey, std::unique_ptr<PlannedConvolution>> planned_convolutions;  // null if cuDNN cannot run it
@@ -93,7 +93,7 @@ struct Device::State {
     return convolutions;
   }
 
-  // Grows an array in device memory. Since its address changes, this starts a new epoch.
+  // Grows an array in device memory. This starts a new epoch, because the array's address changes.
   template <class T>
   T* grown(Device& device, Array<T>& held, std::int64_t size) {
     if (size > held.size()) ++epoch;
@@ -168,7 +168,7 @@ struct Device::State {
         cublasLtMatmulAlgoGetHeuristic(product_handle(), raw, planned.b.get(), planned.a.get(), planned.c.get(), planned.c.get(),
                                        raw_preference, 1, &best, &found);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return std::nullopt;
-    if (status != CUBLAS_STATUS_SUCCESS && p.bias != nullptr) return std::nullopt;  // may succeed without the bias
+    if (status != CUBLAS_STATUS_SUCCESS && p.bias != nullptr) return std::nullopt;  // it may succeed without the bias
     check(status, "cuBLASLt heuristic");
     planned.algorithm = best.algo;
     planned.workspace = best.workspaceSize;
@@ -176,8 +176,8 @@ struct Device::State {
     return planned;
   }
 
-  // The planned convolution; null if cuDNN has no algorithm for this many images that fits the workspace, or if the device has
-  // too little memory for it.
+  // The planned convolution; null if cuDNN has no algorithm for this many images that fits into the workspace, or if the device
+  // has too little memory for the plan.
   const PlannedConvolution* planned(Device& device, const Convolution& c, std::int64_t images) {
     const ConvolutionKey key = key_of(c, images, precision);
     auto found = planned_convolutions.find(key);
@@ -202,7 +202,7 @@ struct Device::State {
     if (may_fuse(c)) {
       try {
         return convolution_graphs().plan(c, images);
-      } catch (const Error& error) {  // refusal_to_finish gives the reason
+      } catch (const Error& error) {  // refusal_to_finish reports the reason
         if (error.code != ErrorCode::unsupported) throw;
       }
     }
@@ -214,8 +214,8 @@ struct Device::State {
     return *graphs;
   }
 
-  // Computes a convolution, in two parts if cuDNN cannot process all images at once. If cuDNN does not compute the epilogue, a
-  // kernel of our own does.
+  // Computes a convolution, in two parts if cuDNN cannot process all images at once. If cuDNN does not compute the epilogue,
+  // runs a kernel of our own for it.
   void convolve(Device& device, const Convolution& c, std::int64_t images, const char* x, const char* residual, char* y) {
     const bool aligned = is_aligned(x) && is_aligned(residual) && is_aligned(y);
     const Convolution asked = aligned && refusal_to_finish(device, c).empty() ? c : without_epilogue(c);
@@ -237,8 +237,8 @@ struct Device::State {
   // In float32, nothing is fused, because cuDNN's fused algorithms use tensor cores.
   bool may_fuse(const Convolution& c) const { return c.has_epilogue() && precision != Precision::float32; }
 
-  // The reason why a convolution runs without its epilogue although the precision allows fusion; empty otherwise. Determined
-  // only once for each convolution.
+  // The reason why a convolution runs without its epilogue although the precision allows fusion; empty otherwise. It is
+  // determined only once for each convolution.
   std::string refusal_to_finish(Device& device, const Convolution& c) {
     if (!may_fuse(c)) return {};
     const ConvolutionKey key = key_of(c, 0, precision);
@@ -310,7 +310,8 @@ std::string Device::name() const {
   return properties.name;
 }
 
-// This many operations take a millisecond at 50 TFLOP/s. Starting each of the few dozen kernels of a network takes microseconds.
+// This many operations take a millisecond at 50 TFLOP/s. A network has a few dozen kernels, and launching one takes
+// microseconds.
 double Device::busy_flops() const { return 5e10; }
 
 std::int64_t Device::free_bytes() const {

@@ -9,8 +9,8 @@
 
 #include "probust/base/error.h"
 
-// The functions of cuBLASLt and cuDNN under their own names, looked up when they are first called. So programs also start if
-// the libraries are not installed, and can report what is missing; and models without convolutions do not need cuDNN.
+// The functions of cuBLASLt and cuDNN under their own names. Each is looked up when it is first called. Programs therefore
+// start even if the libraries are not installed, and can report what is missing. Models without convolutions do not need cuDNN.
 namespace probust::cuda {
 
 #define PROBUST_TEXT_OF(value) #value
@@ -83,7 +83,7 @@ inline void* find_in_cudnn(const char* function) {
   DO(cudnn, cudnnSetTensor4dDescriptor)
 
 // Defines an object that has the name of a library function and can be called like it. In this namespace, it hides the
-// function. If a function is missing in the lists above, linking the tests fails with an undefined symbol.
+// function. If a function is missing from the lists above, linking the tests fails with an undefined symbol.
 #define PROBUST_LAZY_FUNCTION(library, function)                                                       \
   struct function##_lazy {                                                                             \
     operator decltype (&::function)() const {                                                          \

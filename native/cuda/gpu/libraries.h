@@ -48,7 +48,7 @@ inline std::string last_cudnn_error() {
   cudnnGetLastErrorString(buffer.data(), buffer.size());
   text = buffer.data();
   std::replace(text.begin(), text.end(), '\n', ' ');
-  constexpr std::size_t kEnough = 200;  // cuDNN may list all algorithms that it tried
+  constexpr std::size_t kEnough = 200;  // length of messages; cuDNN may list all algorithms that it tried
   if (text.size() > kEnough) text = text.substr(0, kEnough) + " ...";
 #endif
   return text.empty() ? text : " (" + text + ")";

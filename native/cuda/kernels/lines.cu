@@ -30,7 +30,7 @@ struct Softmax {
   }
 };
 
-// Finds the i-th largest element as the one that i elements precede. This takes quadratic time, but no memory.
+// Finds the i-th largest element: the one that exactly i elements precede. This takes quadratic time, but no memory.
 struct TopIndex {
   Operand from;
   Lines lines, to_lines;

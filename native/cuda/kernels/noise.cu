@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that draw noise. They are compiled without contraction of a * b + c, like the noise of the core, so that both give
+// Kernels that draw noise. They are compiled without contraction of a * b + c, like the noise of the core, so that both produce
 // the same bits.
 #include <cmath>
 

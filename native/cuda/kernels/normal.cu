@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Separation of variables (Genz 1992) for many problems at once, with the same functions, lattice and variable order as in the
+// Separation of variables (Genz 1992) for many problems at once, with the same functions, lattice and variable order as the
 // core (normal/separation.cpp, normal/ordering.cpp).
 #include <cmath>
 

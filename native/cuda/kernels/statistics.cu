@@ -54,7 +54,7 @@ struct StoreRows {
   }
 };
 
-// Pairs row i with itself and with the rows after it, cyclically, up to the opposite row. So every pair occurs once, except
+// Pairs row i with itself and with the rows after it, cyclically, up to the opposite row. Every pair then occurs once, except
 // that a pair of opposite rows occurs twice.
 struct GramPairs {
   std::int64_t n;

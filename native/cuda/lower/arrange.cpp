@@ -9,10 +9,10 @@
 namespace probust::cuda {
 namespace {
 
-// Whether the operator keeps the axes of an image, so that it can process one that is stored channels-last.
+// Whether the operator keeps the axes of an image, so that it can process images that are stored channels-last.
 bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
 
-// The form for a result of several operands: channels-last if all operands are, with bf16 if any of them is.
+// The form of a result of several operands: channels-last if all operands are, and bf16 if any of them is.
 Form form_of_all(const DeviceLowering& l, const std::vector<ValueId>& operands) {
   Form form = l.form(operands[0]);
   for (const ValueId operand : operands) {

@@ -15,8 +15,8 @@ struct Size {
   int steps = 1, operands = 0;
 };
 
-// Chooses the step operators that their readers compute from the operand of the step. The masks of rectifiers, for example,
-// then need not be stored; their operands are needed anyway. Steps that can join the chain of their operand are excluded.
+// Chooses the step operators that are not stored, because their readers compute them from the step's operand. Examples are the
+// masks of rectifiers, whose operands are stored anyway. Steps that can join the chain of their operand are excluded.
 std::vector<bool> plan_masks(const Graph& graph, const std::vector<bool>& free, const std::vector<int>& reads) {
   std::vector<bool> masks(graph.nodes.size());
   std::vector<int> elementwise_reads(graph.nodes.size(), 0);
@@ -33,7 +33,7 @@ std::vector<bool> plan_masks(const Graph& graph, const std::vector<bool>& free, 
   return masks;
 }
 
-// The position of an operand in the list, to which it is added if it is new.
+// The position of an operand in the list. If the operand is not in the list, it is added.
 std::int8_t position_of(std::vector<ChainPlan::Operand>& operands, const ChainPlan::Operand& operand) {
   auto found = std::find(operands.begin(), operands.end(), operand);
   if (found == operands.end()) found = operands.insert(operands.end(), operand);
@@ -61,7 +61,7 @@ ChainPlan chain_of(DeviceLowering& l, ValueId id) {
   return chain;
 }
 
-// The form for the values of a chain: channels-last if any full-size operand that is not constant is, with bf16 if any such
+// The form of the values of a chain: channels-last if any full-size operand that is not constant is, and bf16 if any such
 // operand is.
 Form form_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
   Form form;

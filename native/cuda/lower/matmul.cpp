@@ -3,8 +3,8 @@
 //
 // A product is one library call for all lanes if the operands' matrices are evenly spaced; otherwise, there is one call for
 // each matrix of an example, and for each seed if the lanes of one operand repeat for all seeds. A bias and a rectifier after a
-// product or convolution are fused with it, as is a residual sum with a convolution. cuBLASLt's GELU is not used: it is the
-// tanh approximation, while most models use the exact function, and graphs contain both as elementary operators.
+// product or convolution are fused with it; so is a residual sum after a convolution. cuBLASLt's GELU is not used: it is the tanh
+// approximation, while most models use the exact function, and graphs contain both as elementary operators.
 #include <algorithm>
 #include <numeric>
 
@@ -41,7 +41,7 @@ Side side_of(const Shape& operand, const Shape& result) {
   return side;
 }
 
-// lane_stride: the distance between the matrices of neighbouring lanes. at_seed: the address of the matrices of seed s.
+// lane_stride: the distance between the matrices of adjacent lanes. at_seed: the address of the matrices of seed s.
 std::int64_t lane_stride(const Operand& operand) { return operand.own == 1 ? 0 : operand.elements; }
 const float* at_seed(const Operand& operand, const Batch& batch, std::int64_t s) {
   return static_cast<const float*>(operand.data) +
@@ -69,8 +69,8 @@ std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int6
 }
 
 // Follows the operators after a product or convolution as long as its epilogue can include them. `known` contains, for each
-// value, the node that computes it: the product, if an epilogue includes its operator. It is needed because only a value that
-// is computed before the convolution can be its residual.
+// value, the node that computes it, which is a product if its epilogue includes the value's operator. It is needed because only
+// a value that is computed before the convolution can be its residual.
 class EpilogueSearch {
  public:
   EpilogueSearch(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)

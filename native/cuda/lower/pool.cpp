@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lowers pooling, with tables of the cells of windows, for images in either order. The positions of the maxima in the
-// windows of an image are computed only once.
+// Lowers pooling, with tables of the cells of windows, for images in either order of elements. The positions of the maxima in
+// the windows of an image are computed only once.
 #include <numeric>
 
 #include "cuda/lowering.h"
@@ -45,7 +45,7 @@ Tables tables_of(const Window& window, const Shape& image, const Shape& output, 
   return {rows_of(cells), rows_of(seen_by)};
 }
 
-// The storage with the cells that the windows of an image choose. It is shared by all operators that need them.
+// The storage for the cells that the windows of an image choose. All operators that need them share it.
 int chosen(DeviceLowering& l, int image, Extent extent, const Rows& cells) {
   const std::int32_t *begin = l.table(cells.begin), *where = l.table(cells.items);
   const std::vector<std::int64_t> key{image, reinterpret_cast<std::intptr_t>(begin), reinterpret_cast<std::intptr_t>(where)};

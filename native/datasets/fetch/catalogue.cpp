@@ -111,10 +111,10 @@ Published ionosphere() {
           "ionosphere.data",
           "",
           {},
-          {"b", "g"}};  // the table's letters for bad and good
+          {"b", "g"}};  // the table's letters for "bad" and "good"
 }
 
-// An environment variable. An empty one counts as missing.
+// The value of an environment variable. An empty one counts as missing.
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;

@@ -22,19 +22,19 @@ struct PublishedFile {
   std::uint64_t copy_bytes = 0;  ///< size of that copy
 };
 
-/// A file in the cache. It consists of published files, one after the other.
+/// A file in the cache. It consists of published files, one after another.
 struct CachedFile {
   std::string name;
   std::vector<PublishedFile> parts;
 
-  std::uint64_t bytes() const;  ///< of all parts as published
+  std::uint64_t bytes() const;  ///< the total size of all parts as published
 };
 
 /// A published data set.
 struct Published {
-  std::string name;                      ///< on the command line, and of its folder in the cache, such as "fashion-mnist"
+  std::string name;                      ///< on the command line and as the name of the cache folder, such as "fashion-mnist"
   std::string summary;                   ///< a one-line description
-  std::vector<std::string> urls;         ///< folders with the files, each ending in '/'; the first that works is used
+  std::vector<std::string> urls;         ///< folders with the files, each ending in '/'; the first one that works is used
   std::optional<PublishedFile> archive;  ///< a .tar.gz that contains all parts; if empty, each part is a separate file
   std::vector<CachedFile> files;
   std::string train, test;  ///< the files with the points; test is empty if the set is not divided
@@ -59,8 +59,8 @@ struct Located {
   bool whole = false;  ///< whether all files have their published sizes; false for unverified files
 };
 
-/// The data set's files in the folder `cache` (if "", in default_cache()); empty if a file is missing. Compares only names and
-/// sizes; fetch() compares checksums. Throws Error{usage} if there is no data set of this name.
+/// The data set's files in the folder `cache` (in default_cache() if `cache` is ""); empty if a file is missing. Compares only
+/// names and sizes; fetch() also compares checksums. Throws Error{usage} if there is no data set of this name.
 std::optional<Located> locate(std::string_view name, const std::string& cache = "");
 
 }  // namespace probust

@@ -10,8 +10,8 @@
 namespace probust::datasets {
 namespace {
 
-// kPassing: the exit statuses of curl for an unreliable connection: a partial file, a timeout, a broken connection or stream.
-// kHttpError: its exit status if the server reports an error.
+// kPassing: curl's exit statuses for an unreliable connection: a partial file, a timeout, a broken connection or stream.
+// kHttpError: curl's exit status if the server reports an error.
 constexpr std::array kPassing{16, 18, 28, 52, 55, 56, 92};
 constexpr int kHttpError = 22;
 

@@ -29,7 +29,7 @@ using datasets::refuse;
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
 
-// The folder of a data set in the cache. Only one process at a time fills it.
+// The folder of a data set in the cache. Only one process at a time may fill it.
 class CacheFolder {
  public:
   explicit CacheFolder(const fs::path& path) : path_(path) {
@@ -57,7 +57,7 @@ class CacheFolder {
   int folder_ = -1;
 };
 
-// A file that is written, and whose checksum is computed at the same time.
+// A file that is being written. Its checksum is computed at the same time.
 class CheckedFile {
  public:
   explicit CheckedFile(const std::string& path) : file_(path) {}
@@ -184,7 +184,7 @@ class Fetch {
   void download(const std::vector<CachedFile>& wanted) {
     std::string url;
     if (dataset_.archive) {
-      // The archive stays a partial file, from which only its parts are extracted.
+      // The archive remains a partial file; only the files in it are kept.
       const auto archive = downloaded(folder_ / dataset_.archive->name, *dataset_.archive, url);
       archive->file().flush();
       return unpack(archive->file().written(), url, Origin::downloaded, wanted);
@@ -195,7 +195,7 @@ class Fetch {
     }
   }
 
-  // Downloads the file from the first URL that works, and sets `url` to that URL. If the connection breaks, tries again.
+  // Downloads the file from the first URL that works, and sets `url` to that URL. Tries again if the connection breaks.
   std::unique_ptr<CheckedFile> downloaded(const std::string& path, const PublishedFile& published, std::string& url) {
     constexpr int kAttempts = 3;
     std::vector<std::string> candidates;

@@ -27,7 +27,7 @@ struct FetchedFile {
   std::uint64_t bytes = 0;
   Origin origin = Origin::kept;
   std::string source;    ///< a URL or path; empty if the file already existed
-  bool verified = true;  ///< whether it equals the published file
+  bool verified = true;  ///< whether it is identical to the published file
 };
 
 struct Fetched {
@@ -35,13 +35,13 @@ struct Fetched {
   std::string class_names;  ///< path of a file for --classes
 };
 
-/// The total number of bytes of the data set, with which `done` of fetch() can be compared.
+/// The total number of bytes of the data set: the final value of `done` in fetch().
 std::int64_t bytes_to_fetch(const Published& dataset);
 
-/// Completes the data set's folder in the cache. A file that exists and equals the published one is not fetched again. A new
-/// file gets its name only when it is complete and its checksum is correct, so an interrupted call leaves no damaged file; the
-/// next call fetches that file from its beginning. Downloads with the program curl, and computes checksums with md5sum. `done`
-/// counts bytes up to bytes_to_fetch().
+/// Completes the data set's folder in the cache. A file that already exists and is identical to the published one is not fetched
+/// again. A new file gets its name only when it is complete and its checksum is correct, so an interrupted call leaves no damaged
+/// file; the next call fetches that file from its beginning. Downloads with the program curl, and computes checksums with md5sum.
+/// `done` counts bytes up to bytes_to_fetch().
 ///
 /// Throws Error: resources (the cache cannot be written, or the disk is full), usage (`unverified` without a folder),
 /// unreadable (no connection, no curl, a file is missing or differs from the published one, or the numbers of points and labels

@@ -54,8 +54,8 @@ void PartialFile::flush() {
 }
 
 void PartialFile::commit() {
-  // The file is synchronised before it gets its name: otherwise, after a crash of the machine, there could be an empty file
-  // with that name. Pipes and devices are not renamed, and need not be synchronised.
+  // The file is synchronised before it gets its name. Otherwise, a crash of the machine could leave an empty file with that
+  // name. Pipes and devices are not renamed, and need not be synchronised.
   const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
     throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno),

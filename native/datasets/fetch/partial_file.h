@@ -14,7 +14,7 @@ class PartialFile {
  public:
   /// Throws Error{resources} if the file cannot be created.
   explicit PartialFile(const std::string& path);
-  /// Removes the partial file unless commit() succeeded.
+  /// Removes the partial file unless commit() has succeeded.
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
@@ -23,7 +23,7 @@ class PartialFile {
   void write(const void* from, std::size_t bytes);
   void commit();
 
-  /// Makes all data written so far readable in the file written(), before commit().
+  /// Makes all data written so far readable in the file written(), even before commit().
   void flush();
   const std::string& written() const { return written_; }
 
@@ -35,7 +35,7 @@ class PartialFile {
   std::FILE* file_ = nullptr;
 };
 
-/// Writes a whole file. Throws as PartialFile does.
+/// Writes a whole file. Throws the same errors as PartialFile.
 void write_whole(const std::string& path, std::string_view bytes);
 
 }  // namespace probust

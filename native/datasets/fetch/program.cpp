@@ -17,7 +17,7 @@
 
 #include "probust/base/text.h"
 
-extern char** environ;  // NOLINT: POSIX declares it nowhere
+extern char** environ;  // NOLINT: no POSIX header declares it
 
 namespace probust::datasets {
 namespace {
@@ -29,11 +29,11 @@ void close_end(int& descriptor) {
   descriptor = -1;
 }
 
-// A pair of connected descriptors: our end and the end for the program. Other programs do not inherit them.
+// A pair of connected descriptors: one for this process and one for the program. Other programs do not inherit them.
 struct Channel {
   int ours = -1, theirs = -1;
 
-  // A socket, because writing to it raises no signal if the program has ended, while writing to a pipe does.
+  // Uses a socket, because writing to it raises no signal if the program has ended, while writing to a pipe does.
   static Channel to_program() {
     std::array<int, 2> ends{-1, -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail();

@@ -16,7 +16,7 @@
 
 namespace probust::datasets {
 
-/// A child process that runs a program found by PATH. Its standard input and output are connected to this process.
+/// A child process that runs a program found via PATH. Its standard input and output are connected to this process.
 class Program {
  public:
   /// Starts command[0] with the other words as its arguments. Throws Error{unreadable} with `hint` if there is no such program.
@@ -42,7 +42,7 @@ class Program {
 
  private:
   pid_t process_ = -1;
-  int input_ = -1, output_ = -1, messages_ = -1;  // this process's ends; -1: closed
+  int input_ = -1, output_ = -1, messages_ = -1;  // this process's ends of the channels; -1: closed
 };
 
 /// The MD5 sum of bytes, computed by the program md5sum.

@@ -60,7 +60,8 @@ std::uint64_t octal(const Header& header, std::size_t at, std::size_t width, con
   return value;
 }
 
-// Whether the checksum is correct: the sum of the header's bytes, with those of the checksum counted as blanks.
+// Whether the checksum is correct: it is the sum of the header's bytes, with the bytes of the checksum itself counted as
+// blanks.
 bool checksum_holds(const Header& header, const std::string& path) {
   constexpr std::size_t kAt = 148, kWidth = 8;
   std::uint64_t sum = kWidth * ' ';

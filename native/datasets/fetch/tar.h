@@ -18,8 +18,8 @@ struct TarReader {
   std::function<void(const std::string& name, Buffer contents)> take;
 };
 
-/// Reads a .tar.gz file (POSIX ustar). Only one of its files at a time is in memory. Throws Error{unreadable} if the archive
-/// is truncated or damaged, Error{interrupted}, and the errors of `reader`.
+/// Reads a .tar.gz file (POSIX ustar). Only one of the archived files is in memory at a time. Throws Error{unreadable} if the
+/// archive is truncated or damaged, Error{interrupted}, and the errors of `reader`.
 void read_tar_gz(const std::string& path, const TarReader& reader, const StopToken* stop = nullptr);
 
 }  // namespace probust::datasets

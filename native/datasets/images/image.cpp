@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decodes PNG and JPEG files with stb_image. It accepts truncated files and does not verify checksums, so both are checked
-// here.
+// Decodes PNG and JPEG files with stb_image. Because stb_image accepts truncated files and does not verify checksums, both are
+// checked here.
 #include "datasets/images/image.h"
 
 #include <zlib.h>
@@ -46,7 +46,7 @@ void check_png(Bytes file, const std::string& path) {
 }
 
 // Iterates over the markers of a JPEG file (ITU T.81, B.1). A marker segment begins with its length. The coded data after a
-// start of scan have none: they end at the next marker that is neither a stuffed zero nor a restart.
+// start of scan have no length: they end at the next marker that is neither a stuffed zero nor a restart.
 class JpegMarkers {
  public:
   static constexpr std::uint8_t kProgressive = 0xc2, kHuffmanTables = 0xc4, kEnd = 0xd9, kScan = 0xda;
@@ -59,7 +59,7 @@ class JpegMarkers {
     while (at_ + 1 < file_.size()) {
       marker_ = file_[at_ + 1];
       if (file_[at_] != 0xff || marker_ == 0xff) {
-        ++at_;  // coded data, or a byte that fills the space before a marker
+        ++at_;  // coded data, or a fill byte before a marker
         continue;
       }
       at_ += 2;
@@ -102,7 +102,7 @@ class HuffmanTables {
   }
 
   // Rejects a scan whose tables are not defined (B.2.3), because stb_image 2.27 would decode it with uninitialised memory. In a
-  // progressive file, a scan has either DC coefficients, whose refinement needs no table, or AC coefficients.
+  // progressive file, a scan contains either DC coefficients, whose refinement needs no table, or AC coefficients.
   void check_scan(Bytes scan, bool progressive, const std::string& path) const {
     const std::size_t components = scan.empty() ? 0 : scan[0], end = 1 + 2 * components;
     if (scan.size() < end + 3) return;  // stb_image rejects it
@@ -154,7 +154,8 @@ std::uint16_t gray(const T* rgb) {
       (std::int64_t{rgb[0]} * 19595 + std::int64_t{rgb[1]} * 38470 + std::int64_t{rgb[2]} * 7471 + 0x8000) >> 16);
 }
 
-// Copies decoded pixels with `stored` channels to the image. If the image has only one channel, they are converted to gray.
+// Copies decoded pixels with `stored` channels to the image. If the image has only one channel, the pixels are converted to
+// gray.
 template <class T>
 void take_pixels(Image& image, const T* from, std::int64_t stored) {
   const std::int64_t pixels = image.height * image.width;
@@ -166,7 +167,7 @@ void take_pixels(Image& image, const T* from, std::int64_t stored) {
   }
 }
 
-// The orientation in EXIF data, which has the format of a TIFF file (CIPA DC-008, 4.6). 1 if there is none.
+// The orientation in EXIF data, which has the format of a TIFF file (CIPA DC-008, 4.6). Returns 1 if there is none.
 int tiff_orientation(Bytes tiff) {
   constexpr std::uint64_t kOrientation = 0x0112, kHeader = 8, kField = 12;
   if (tiff.size() < kHeader) return 1;
@@ -221,8 +222,8 @@ ImageSize image_size(Bytes file, const std::string& path) {
   if (size.width == 0 || size.height == 0) refuse(path, "is damaged: it has " + pixels, "copy it again");
   if (size.width > kMostPixels / size.height)
     refuse(path, "has " + pixels + ", but at most " + std::to_string(kMostPixels) + " are supported", "use smaller images");
-  // The largest number of pixels per byte: deflated pixels of one bit have at most 1032 times their size, and JPEG files have
-  // fewer.
+  // The largest number of pixels per byte: deflated pixels of one bit expand at most 1032 times, and JPEG files have fewer
+  // pixels per byte.
   constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
   if (size.width * size.height / kMostPixelsPerByte > std::ssize(file))
     refuse(path, "is truncated: " + std::to_string(file.size()) + " bytes cannot hold " + pixels, "copy it again");
@@ -233,7 +234,7 @@ Image decode_image(Bytes file, std::int64_t channels, const std::string& path) {
   const ImageSize size = image_size(file, path);
   is_png(file) ? check_png(file, path) : check_jpeg(file, path);
   const bool to_gray = channels == 1 && size.channels > 2;
-  // Decoders need up to 16 bytes per pixel, twice that while they enlarge a buffer, and some memory for tables and edges.
+  // Decoders need up to 16 bytes per pixel, twice as much while they enlarge a buffer, and some memory for tables and edges.
   const auto most = static_cast<std::size_t>(32 * size.height * size.width) + (std::size_t{16} << 20);
   const StbImage decoded = stb_image(file, to_gray ? 3 : static_cast<int>(channels), size.deep, most);
   if (!decoded.pixels && !decoded.deep_pixels) refuse(path, "cannot be decoded: " + decoded.problem, "copy or save it again");

@@ -34,12 +34,12 @@ std::string size_text(std::int64_t height, std::int64_t width);
 ImageSize image_size(Bytes file, const std::string& path);
 
 /// Decodes a PNG or JPEG file to 1 or 3 channels. Colour is converted to gray with ITU-R 601 weights, transparency is dropped,
-/// and 16-bit values are kept. An orientation in EXIF data is ignored. Throws like image_size, and if the file is truncated or
-/// damaged.
+/// and 16-bit values are kept. An orientation in EXIF data is ignored. Throws the same errors as image_size, and
+/// Error{unreadable} if the file is truncated or damaged.
 Image decode_image(Bytes file, std::int64_t channels, const std::string& path);
 
-/// The orientation in the EXIF data at the start of a file: 1 is upright, and 2 to 8 are rotated or mirrored. 1 if there is
-/// none.
+/// The orientation in the EXIF data at the start of a file: 1 is upright, and 2 to 8 are rotated or mirrored. Returns 1 if
+/// there is none.
 int exif_orientation(Bytes begin);
 
 /// The image resized so that the shorter side has `side` pixels and the longer one is in proportion, rounded down. The filter
@@ -48,8 +48,8 @@ int exif_orientation(Bytes begin);
 /// Error{unreadable} if there would be more than kMostPixels.
 Image resized(const Image& image, std::int64_t side, const std::string& path);
 
-/// The square at the centre whose side is `side` pixels. A position halfway between pixels is rounded to even, as in
-/// torchvision. Throws Error{unreadable} if the image is smaller.
+/// The square of `side` x `side` pixels at the centre. A position halfway between pixels is rounded to even, as in torchvision.
+/// Throws Error{unreadable} if the image is smaller.
 Image centre_crop(const Image& image, std::int64_t side, const std::string& path);
 
 /// The height and width after resized(), unless `resize` is 0, and centre_crop(), unless `crop` is 0.

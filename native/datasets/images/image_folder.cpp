@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Folders of images. Files whose names have an image's extension are points, even if they cannot be read, so that none is
+// Folders of images. Every file with the extension of an image counts as a point, even if it cannot be read, so that none is
 // omitted silently.
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ struct ImageFolder {
   std::string path;
   std::vector<std::string> images;  // paths relative to the folder, in order
   SettledLabels classes{};          // its `labels` are one per image, or none
-  std::vector<std::string> others;  // other files, by their extensions
+  std::vector<std::string> others;  // names of the other files, by extension
 };
 
 struct FolderEntries {
@@ -36,14 +36,14 @@ bool is_image_name(const std::string& name) {
   return std::find(kEndings.begin(), kEndings.end(), lower_extension(name)) != kEndings.end();
 }
 
-// Hidden files are skipped, because file managers create hidden files with names of images.
+// Hidden files are skipped, because file managers create hidden files with the names of images.
 FolderEntries list_folder(const std::string& path) {
   FolderEntries entries;
   std::error_code problem;
   fs::directory_iterator files(path, problem);
   for (const fs::directory_iterator end; !problem && files != end; files.increment(problem)) {
     std::string name = files->path().filename().string();
-    std::error_code unknown;  // set for a broken link with the name of an image
+    std::error_code unknown;  // set for a broken link that has the name of an image
     if (name.starts_with(".")) continue;
     if (files->is_directory(unknown)) {
       entries.folders.push_back(std::move(name));
@@ -60,7 +60,7 @@ FolderEntries list_folder(const std::string& path) {
   return entries;
 }
 
-// Adds the images of a class folder to `folder`, and the name of the class to class_of_image for each of them.
+// Adds the images of a class folder to `folder`, and the class name of each image to class_of_image.
 void add_class(ImageFolder& folder, const std::string& name, std::vector<std::string>& class_of_image) {
   const std::string path = folder.path + "/" + name;
   FolderEntries entries = list_folder(path);
@@ -204,7 +204,7 @@ class ImageSource final : public PointSource {
     return image;
   }
 
-  // Writes the image to `out`, one channel after the other.
+  // Writes the image to `out`, one channel after another.
   void write_point(const Image& image, std::span<float> out) const {
     const auto pixels = static_cast<std::size_t>(image.height * image.width), channels = static_cast<std::size_t>(image.channels);
     for (std::size_t c = 0; c < channels; ++c) {
@@ -277,7 +277,7 @@ std::vector<std::int64_t> some_positions(const PointList& list, std::int64_t mos
   return positions;
 }
 
-// Calls visit(path) for at most `most` images. Those that cannot be read are skipped.
+// Calls visit(path) for at most `most` images. Skips images that cannot be read.
 template <class Visit>
 void for_some_images(const ImageFolder& folder, const PointList& list, std::int64_t most, Visit&& visit) {
   for (const std::int64_t position : some_positions(list, most)) {

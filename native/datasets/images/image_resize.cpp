@@ -41,8 +41,8 @@ ResizeFilter triangle_filter(std::int64_t in, std::int64_t out) {
   return filter;
 }
 
-// Computes every output value of a row of `filter.first.size()` pixels. Pixels are `step` values apart, and `width` adjacent
-// values form one pixel.
+// Computes every output value of a row of `filter.first.size()` pixels. Pixels are `step` values apart, and each pixel consists
+// of `width` adjacent values.
 template <class Sum>
 void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step, std::int64_t width, Sum largest,
                  std::uint16_t* out) {
@@ -57,7 +57,7 @@ void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64
   }
 }
 
-// Uses 32-bit sums for 8-bit images, for which they suffice, and 64-bit sums for others.
+// Uses 32-bit sums for 8-bit images, for which they are sufficient, and 64-bit sums for others.
 void filter_line_of(const Image& image, const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step,
                     std::int64_t width, std::uint16_t* out) {
   if (image.largest <= 255) {

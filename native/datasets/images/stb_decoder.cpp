@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The only file that includes stb_image's code, so it is compiled without warnings. Only PNG and JPEG are enabled. Memory is
-// limited, because PNG data can expand to a thousand times their size, whatever size the header declares.
+// The only file that includes stb_image's code, so that only this file is compiled without warnings. Only PNG and JPEG are
+// enabled. Memory is limited, because PNG data can expand to a thousand times their size, whatever size the header declares.
 #include "datasets/images/stb_decoder.h"
 
 #include <cstdlib>

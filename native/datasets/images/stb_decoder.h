@@ -21,11 +21,11 @@ struct StbImage {
   std::string problem;                               ///< stb_image's message if it failed
 };
 
-/// Reads only the header. Here and below, `file` must not have more than 2^31 - 1 bytes.
+/// Reads only the header. `file` must not have more than 2^31 - 1 bytes, here and below.
 StbImage stb_header(Bytes file);
 
-/// Decodes the image to `channels` values of 8 bits per pixel, or of 16 if it is `deep`. No single allocation is larger than
-/// `most_bytes`.
+/// Decodes the image to `channels` values per pixel, of 8 bits each or, if it is `deep`, of 16. No single allocation is larger
+/// than `most_bytes`.
 StbImage stb_image(Bytes file, int channels, bool deep, std::size_t most_bytes);
 
 }  // namespace probust::datasets

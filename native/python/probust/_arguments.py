@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Converts arguments to the types that the core expects. An invalid one raises a UsageError that names it and suggests a value."""
+"""Converts arguments to the types that the core expects. An invalid one raises a UsageError with its name and a suggestion."""
 
 import operator
 import os
@@ -143,7 +143,7 @@ def shape(name, given):
 
 
 def path(name, given):
-    """A path as bytes: names of files need not be UTF-8."""
+    """A path as bytes, because file names need not be UTF-8."""
     try:
         result = os.fsencode(given)
     except (TypeError, UnicodeEncodeError):
@@ -180,7 +180,7 @@ def points(name, given, scale=None, of_function=False):
 
 
 def _are_dummies(given, array):
-    """Whether the bytes are 0/1 columns of a data frame: pandas.get_dummies encodes categories as such bytes."""
+    """Whether the bytes are 0/1 columns of a data frame. pandas.get_dummies encodes categories in this way."""
     return hasattr(given, "columns") and not (array > 1).any()
 
 

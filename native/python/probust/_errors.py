@@ -39,7 +39,7 @@ class NumericalError(Error, ArithmeticError):
 
 
 class InternalError(Error, RuntimeError):
-    """An error in probust, or in a classifier that is a function."""
+    """A bug in probust, or an error in a classifier that is a function."""
 
 
 _BY_CODE = {2: UsageError, 3: UnreadableError, 4: UnsupportedError, 5: ResourcesError, 6: NumericalError, 130: KeyboardInterrupt}

@@ -24,9 +24,9 @@ class Mean(NamedTuple):
 class Evaluation(NamedTuple):
     """The result of `evaluate` for one noise model."""
 
-    clean_accuracy: Mean  #: share of points whose prediction without noise is right
+    clean_accuracy: Mean  #: share of points whose prediction without noise is correct
     noisy_accuracy: Mean  #: share of noisy samples that are classified as the label: the mean of p_label
-    mean_p: Mean  #: share of noisy samples that keep the model's prediction, right or wrong: the mean of p
+    mean_p: Mean  #: share of noisy samples that keep the model's prediction, correct or not: the mean of p
     rows: np.ndarray  #: as returned by Model.estimate
 
 

@@ -89,7 +89,7 @@ class Model:
 
     @property
     def notes(self) -> list:
-        """Decisions made during import, one sentence each."""
+        """Decisions that were made during import, one sentence each."""
         return self._handle.notes
 
     def __repr__(self) -> str:

@@ -38,7 +38,7 @@ def perturbation(function, latents: int, name: Optional[str] = None) -> Perturba
 
 
 def texts_and_functions(noise) -> tuple:
-    """The noises as strings, and a dictionary from the names of Perturbations among them to (function, latents)."""
+    """The noises as strings, and a dictionary that maps the name of each Perturbation among them to (function, latents)."""
     noises = [noise] if isinstance(noise, (str, Perturbation)) or callable(noise) else list(noise)
     functions = {}
     for position, each in enumerate(noises):

@@ -42,7 +42,7 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
 
 @contextlib.contextmanager
 def _evaluating(module):
-    """Sets the module to evaluation mode, and restores the mode of each of its parts afterwards."""
+    """Sets the module to evaluation mode, and afterwards restores the mode of each part."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:

@@ -62,7 +62,7 @@ def catmull_rom(t):
 
 
 def gaussian_blurred(planes, width, radius, border):
-    """Planes filtered along both axes by a Gaussian that is cut off after `radius` pixels."""
+    """Planes filtered along both axes with a Gaussian that is cut off after `radius` pixels."""
     if width == 0:
         return planes
     weights = np.exp(-np.arange(-radius, radius + 1) ** 2 / (2 * width**2))
@@ -74,7 +74,7 @@ def gaussian_blurred(planes, width, radius, border):
 
 
 def largest_distance(ours, theirs):
-    """The Kolmogorov distance of two samples, divided by what it exceeds for 1 in 1000 pairs of samples of the same distribution."""
+    """The Kolmogorov distance of two samples, divided by the value that 1 in 1000 pairs of samples of the same distribution exceeds."""
     places = np.sort(np.concatenate([ours, theirs]))
     shares = [np.searchsorted(np.sort(each), places, "right") / len(each) for each in (ours, theirs)]
     return np.abs(shares[0] - shares[1]).max() / (1.95 * np.sqrt(1 / len(ours) + 1 / len(theirs)))

@@ -77,7 +77,7 @@ CONSTANTS = {
     "jpeg_compression": [[80, 65, 58, 50, 40], [65, 58, 50, 40, 25], [25, 18, 15, 10, 7]],
 }
 
-# The size whose constants an image gets, the side of the image, and the severity.
+# The size whose constants apply to the image, the side of the image, and the severity.
 CASES = [(32, 32, severity) for severity in range(1, 6)] + [(64, 64, severity) for severity in range(1, 6)]
 CASES += [(224, 121, severity) for severity in range(1, 6)]
 cases = pytest.mark.parametrize("size, side, severity", CASES, ids=[f"{size}:{severity}" for size, _, severity in CASES])
@@ -193,7 +193,7 @@ def test_motion_blur(size, side, severity):
     paths = {}
     for angle in np.deg2rad(np.linspace(-45, 45, 9001)[1:-1]):
         paths.setdefault(tuple(np.ceil(steps * np.sin(angle) - 0.5)) + tuple(np.ceil(steps * np.cos(angle) - 0.5)), angle)
-    # Few directions give the sample's value at the middle pixel. For these, whole images are compared.
+    # Only few directions result in the sample's value at the middle pixel. For these, whole images are compared.
     middle = side // 2
     at_middle = {}
     for path, angle in paths.items():
@@ -210,7 +210,7 @@ def test_motion_blur(size, side, severity):
 
 
 def statistics(samples):
-    """[samples, numbers]: for each channel, its mean, its standard deviation, and statistics of the differences between neighbours."""
+    """[samples, numbers]: for each channel, its mean, its standard deviation, and statistics of differences of adjacent pixels."""
     axes = (2, 3)
     numbers = [samples.mean(axes), samples.std(axes)]
     for axis in axes:
@@ -241,7 +241,7 @@ def impulse_noise(image, random, share):
 
 
 def glass_blur(image, random, width, reach, times):
-    """Between two blurs, each pixel gets the value of a pixel near it, in order from the lower right; pixels near the border stay."""
+    """Between two blurs, each pixel gets the value of a pixel near it, in order from the lower right; the border stays unchanged."""
     blurred = gaussian_blurred(image, width, int(4 * width + 0.5), "nearest")
     rows, columns = image.shape[1:]
     for _ in range(times):

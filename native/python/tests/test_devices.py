@@ -18,7 +18,7 @@ EMULATED = os.environ.get("PROBUST_EMULATED")
 
 
 def on_emulated_device(script, modules=EMULATED):
-    """Runs a script in a process of its own that finds the emulated device, because a process loads a module only once."""
+    """Runs a script that finds the emulated device, in a separate process, because a process loads a module only once."""
     head = f"""
         import warnings
         import numpy as np

@@ -37,7 +37,7 @@ def changed(planes_to_planes, image):
 
 
 def moved(source, border="nearest"):
-    """A function of planes that reads them at the positions source(down, across), relative to the centre."""
+    """A function that reads planes at the positions source(down, across), relative to the centre."""
 
     def read(planes):
         middle, centre = (np.array(planes.shape[1:]) - 1) / 2
@@ -49,7 +49,7 @@ def moved(source, border="nearest"):
 
 
 def turned(degrees):
-    """Positive angles turn the image counterclockwise: a pixel to the right of the centre reads one below the centre."""
+    """Positive angles turn the image counterclockwise: a pixel to the right of the centre reads from below the centre."""
     sine, cosine = np.sin(np.deg2rad(degrees)), np.cos(np.deg2rad(degrees))
     return lambda down, across: (cosine * down + sine * across, cosine * across - sine * down)
 
@@ -210,7 +210,7 @@ def test_salt_and_pepper(shape):
     samples = noisy_samples("salt-pepper:0.1", np.full(shape, 0.4, np.float32), 200)
     pixels = samples.reshape(200, *shape) if len(shape) == 2 else samples.max(axis=-1 if shape[-1] == 3 else 1)
     lowest = samples if len(shape) == 2 else samples.min(axis=-1 if shape[-1] == 3 else 1)
-    assert np.array_equal(pixels, lowest)  # all channels of a pixel fail together
+    assert np.array_equal(pixels, lowest)  # all channels of a pixel are replaced together
     for value in (0, 1):
         share, n = np.mean(pixels == value), pixels.size
         assert abs(share - 0.05) < 4.5 * np.sqrt(0.05 * 0.95 / n)
@@ -229,7 +229,7 @@ def test_jpeg_equals_pillow(shape):
         wanted = np.asarray(Image.open(file), float)
         (ours,) = noisy_samples(f"jpeg:{quality}", (planes if shape[0] == 3 else image).astype(np.float32) / 255)
         differences.append(np.abs((ours.transpose(1, 2, 0) if shape[0] == 3 else ours) * 255 - wanted))
-    # libjpeg-turbo 2.1 gives the same bytes; another library may round some values differently.
+    # libjpeg-turbo 2.1 produces the same bytes; another library may round some values differently.
     assert np.mean(np.concatenate([each.ravel() for each in differences]) < 1.5) > 0.99
 
 

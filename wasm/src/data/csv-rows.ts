@@ -38,7 +38,7 @@ export function asText(bytes: Uint8Array, name: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** Whether blanks separate numbers in a line, as written by numpy.savetxt. (A name of two words has no number.) */
+/** Whether blanks separate numbers in a line, as written by numpy.savetxt. (A name of two words contains no number.) */
 function hasNumbersBetweenBlanks(line: string): boolean {
   const words = line.trim().split(/[ \t]+/);
   return words.length > 1 && words.some((word) => csvNumber(word) !== undefined);
@@ -78,7 +78,7 @@ export interface CsvRow {
   line: number;
 }
 
-/** For each separator, an expression for the characters of an unquoted cell. */
+/** For each separator, a regular expression for the characters of an unquoted cell. */
 const ends: Record<string, RegExp> = {
   ...{ ',': /[^\r\n,]*/y, ';': /[^\r\n;]*/y, '\t': /[^\r\n\t]*/y, '|': /[^\r\n|]*/y, ' ': /[^\r\n \t]*/y },
 };
@@ -98,7 +98,7 @@ export class CsvRows {
     this.#name = name;
     this.#at = afterComments(text);
     this.#line += text.slice(0, this.#at).split('\n').length - 1;
-    const told = /^([\r\n]*)sep=([,;\t|])(?=[\r\n]|$)/.exec(text.slice(this.#at)); // a first line that Excel understands
+    const told = /^([\r\n]*)sep=([,;\t|])(?=[\r\n]|$)/.exec(text.slice(this.#at)); // a line for Excel, which names the separator
     this.separator = told?.[2] ?? separatorOf(text.slice(this.#at));
     if (told) {
       this.#at += told[0].length;
@@ -133,7 +133,7 @@ export class CsvRows {
     return this.#take(this.#end).replace(/^[ \t]+|[ \t]+$/g, '');
   }
 
-  /** Reads a quoted cell, and replaces doubled quotes in it by single ones. */
+  /** Reads a quoted cell, and replaces doubled quotes in it with single ones. */
   #quoted(row: number): string {
     const cell = this.#take(/"(?:[^"]|"")*/y).slice(1);
     if (this.#text[this.#at] !== '"') refuse(`row ${row} of ${this.#name}`, 'has a quote that is never closed');
@@ -147,7 +147,7 @@ export class CsvRows {
     return cell.replaceAll('""', '"');
   }
 
-  /** Skips the end of a cell. Returns whether it is a separator. */
+  /** Skips the end of a cell. Returns whether it was a separator. */
   #separated(): boolean {
     if (this.separator === ' ') this.#take(this.#blanks);
     const next = this.#text[this.#at];

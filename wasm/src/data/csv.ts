@@ -10,9 +10,9 @@ export interface CsvTable {
   count: number;
   features: number;
   labels: number[] | undefined;
-  /** Names of text labels by number: in sorted order, or those given. */
+  /** Names of text labels, by class number: in sorted order, or the given ones. */
   classNames: string[] | undefined;
-  /** Uncertain decisions made while reading, one line each. */
+  /** Uncertain decisions that were made while reading, one line each. */
   notes: string[];
 }
 
@@ -25,7 +25,7 @@ interface LabelColumn {
 const columnNames = ['label', 'labels', 'class', 'classes', 'target', 'species', 'category'];
 const isLabelName = (cell: string): boolean => columnNames.includes(cell.toLowerCase());
 
-/** The only column with the name of a label column, otherwise the last column. */
+/** The only column whose name is that of a label column; otherwise the last column. */
 function usualColumn(cells: readonly string[], notes: string[]): LabelColumn {
   const last = cells.length - 1;
   const named = cells.findIndex(isLabelName);
@@ -35,7 +35,7 @@ function usualColumn(cells: readonly string[], notes: string[]): LabelColumn {
   return { index: named, named: true };
 }
 
-/** `labelColumn` is a number from 0, a name in the first row, 'last' or 'none'. */
+/** Returns the label column. `labelColumn` is a column number, counted from 0, a name in the first row, 'last' or 'none'. */
 function columnOf(labelColumn: number | string, [first, second]: readonly CsvRow[], name: string, notes: string[]): LabelColumn {
   const { cells } = first!;
   const width = cells.length;
@@ -63,7 +63,7 @@ const asPoint = 'write decimals with a point';
 
 const hasDecimalComma = (cell: string): boolean => cell.includes(',') && csvNumber(cell.replace(',', '.')) !== undefined;
 
-/** The number in a cell. `guessed`: nobody said which column has the labels, so it may be this one. */
+/** The number in a cell. `guessed`: the label column was not specified, so it may be this one. */
 function featureOf({ cells, line }: CsvRow, column: number, guessed: boolean, name: string): number {
   const cell = cells[column]!;
   const value = csvFeature(cell);
@@ -119,7 +119,7 @@ function storedLabels(rows: readonly CsvRow[], column: number, first: number | u
   return { numbers: cells.map((cell, at) => csvInteger(cell) ?? refuseLabel(at)) };
 }
 
-/** Whether all labels except the first are numbers. The first row is then a header, even if its other names are numbers. */
+/** Whether all labels except the first are numbers. The first row is then a header, even if the other names in it are numbers. */
 function firstIsHeaderOfLabels(rows: readonly CsvRow[], column: number): boolean {
   if (rows.length < 2 || csvNumber(rows[0]!.cells[column]!) !== undefined) return false;
   const others = rows.slice(1).map(({ cells }) => cells[column] ?? '');
@@ -158,14 +158,14 @@ function countingOf(cells: readonly string[], label: number | undefined): Counti
   return counting.numbers > 0 ? counting : undefined;
 }
 
-/** Whether the label's cell in the first row continues the count: "0,1,2,3,4". */
+/** Whether the first row's cell in the label column continues the numbering of the features, as in "0,1,2,3,4". */
 function labelCounts(cells: readonly string[], label: number | undefined): boolean {
   if (label === undefined) return true;
   const [own, other] = [csvInteger(cells[label]!), csvInteger(cells[label === 0 ? 1 : 0]!)];
   return own !== undefined && other !== undefined && own - other === (label === 0 ? -1 : label);
 }
 
-/** Whether the first row is a header although its features are numbers, because these numbers count the columns. */
+/** Whether the first row, although its features are numbers, is a header that numbers the columns. */
 function isHeaderOfNumbers(rows: readonly CsvRow[], label: number | undefined, columns: readonly number[]): boolean {
   if (rows.length < 2) return false;
   const cells = rows[0]!.cells;
@@ -186,7 +186,7 @@ function isHeaderOfNumbers(rows: readonly CsvRow[], label: number | undefined, c
   return decimals || (own !== undefined && others.every((cell) => csvNumber(cell) === undefined));
 }
 
-/** "the first row is 0, 1, 2, ..." */
+/** A text such as "the first row is 0, 1, 2, ...". */
 const firstRow = (cells: readonly string[]): string =>
   `the first row is ${cells.slice(0, 3).join(', ')}${cells.length > 3 ? ', ...' : ''}`;
 
@@ -232,7 +232,7 @@ export function parseCsv(
   return { values, count: rows.length, features: columns.length, labels: labels.labels, classNames: labels.classNames, notes };
 }
 
-/** One label per line: only whole numbers, or only words. A header line and blank lines are skipped. */
+/** Reads one label per line: either whole numbers only, or words only. Skips a header line and blank lines. */
 export function parseLabelLines(bytes: Uint8Array, name: string): StoredLabels {
   const rows = [...new CsvRows(asText(bytes, name), name)];
   const odd = rows.find(({ cells }) => cells.length !== 1);

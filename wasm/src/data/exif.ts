@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// EXIF data of JPEG and PNG files. Browsers rotate images accordingly, but the command line does not, so EXIF data are removed before
-// a browser decodes the image.
+// EXIF data of JPEG and PNG files. Browsers rotate images as these data say, but the command line does not, so they are removed
+// before a browser decodes the image.
 
 /** A range of bytes in a file. */
 type Range = [begin: number, end: number];
@@ -30,7 +30,7 @@ function* inPng(view: DataView): Generator<Range> {
   }
 }
 
-/** The orientation in a TIFF header (CIPA DC-008, 4.6); 1, upright, if there is none. */
+/** The orientation in a TIFF header (CIPA DC-008, 4.6); 1 (upright) if there is none. */
 function orientationIn(view: DataView, tiff: number, end: number): number {
   const [tag, header, field] = [0x0112, 8, 12];
   const little = textAt(view, tiff, 2) === 'II';
@@ -44,7 +44,10 @@ function orientationIn(view: DataView, tiff: number, end: number): number {
   return 1;
 }
 
-/** The parts of the file around its EXIF data. `turned`: whether the EXIF data ask for the image to be rotated or mirrored. */
+/**
+ * The parts of the file before, between and after EXIF data. `turned`: whether the EXIF data ask for the image to be rotated or
+ * mirrored.
+ */
 export function withoutExif(bytes: Uint8Array): { parts: Uint8Array[]; turned: boolean } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const begin = textAt(view, 0, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The IDX format of MNIST: two zero bytes, a type, the number of axes, their extents (32 bits, big-endian), the values. Results
-// and errors are the same as on the command line (native/datasets/idx.cpp).
+// The IDX format of MNIST: two zero bytes, a type, the number of axes, their extents (32 bits, big-endian), and the values.
+// Results and errors are the same as on the command line (native/datasets/idx.cpp).
 import { byteCount, denseArray, part, refuse, type ElementType, type StoredArray } from '../arrays.js';
 
 const types: Record<number, [ElementType['kind'], number]> = {

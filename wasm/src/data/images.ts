@@ -5,7 +5,7 @@ import { refuse } from '../arrays.js';
 import { usage } from '../errors.js';
 import { isDeepPng, withoutExif } from './exif.js';
 
-/** Pixels with red, green, blue and transparency, row by row: an ImageData. */
+/** Pixels with red, green, blue and alpha values, row by row: an ImageData. */
 export interface Pixels {
   width: number;
   height: number;
@@ -70,7 +70,7 @@ function triangle(length: number, out: number): Filter {
   return filter;
 }
 
-/** Filters one line of pixels, which are `step` values apart. A pixel has `width` consecutive values. */
+/** Filters one line of pixels, which are `step` values apart. A pixel consists of `width` consecutive values. */
 function filterLine({ first, weights }: Filter, from: Uint8Array, step: number, width: number, out: Uint8Array): void {
   let at = 0;
   weights.forEach((own, i) => {
@@ -104,7 +104,7 @@ function withHeight(image: Image, height: number): Image {
   return { ...image, height, data };
 }
 
-/** Scales the shorter side to `side` pixels and the longer one in proportion, rounded down. */
+/** Scales the shorter side to `side` pixels and the longer side in proportion, rounded down. */
 function resized(image: Image, side: number): Image {
   const shorter = Math.min(image.width, image.height);
   const [width, height] = [image.width, image.height].map((length) => Math.floor((side * length) / shorter)) as [number, number];
@@ -172,7 +172,7 @@ export function pointsOfImages(
 }
 
 /**
- * Decodes an image file in the browser, without colour management and rotation. `turned`: whether the file asks for a rotation.
+ * Decodes an image file in the browser, without colour management or rotation. `turned`: whether the file asks for a rotation.
  */
 export async function decodeImage(file: Blob, name: string): Promise<{ pixels: Pixels; turned: boolean }> {
   if (typeof createImageBitmap !== 'function' || typeof OffscreenCanvas === 'undefined') {

@@ -4,7 +4,7 @@ import { list } from '../arguments.js';
 import { usage } from '../errors.js';
 import type { Labels, ModelInfo, PointOptions } from '../types.js';
 
-/** A copy of class names, which must be distinct texts. */
+/** A copy of the class names. Throws unless they are distinct texts. */
 export function classNamesOf(where: string, given: unknown): string[] {
   if (!Array.isArray(given)) throw usage(`${where} is not a list`, "give names, such as ['cat', 'dog']");
   const odd = given.findIndex((name) => typeof name !== 'string' || name === '');
@@ -14,14 +14,14 @@ export function classNamesOf(where: string, given: unknown): string[] {
   return given as string[];
 }
 
-/** Class names for a model with this many classes. */
+/** The class names of a model with this many classes. Throws if their number differs. */
 export function classNamesFor(where: string, given: unknown, classes: number): string[] {
   const names = classNamesOf(where, given);
   if (names.length === classes) return [...names];
   throw usage(`${where} has ${names.length} names`, `give ${classes}, one for each class of the model`);
 }
 
-/** Labels as numbers, with names looked up among the class names. */
+/** Labels as numbers; names are looked up among the class names. */
 function labelNumbers(labels: Labels, names: readonly string[]): number[] {
   if (!Array.isArray(labels)) return list('labels', labels as Exclude<Labels, readonly unknown[]>)!;
   return labels.map((label: unknown, i) => {

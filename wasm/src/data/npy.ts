@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The .npy format: a magic number, a version, a header that is a Python dictionary as text, then the values. Results and errors
-// are the same as on the command line (native/datasets/npy.cpp).
+// The .npy format: a magic number, a version, a header (a Python dictionary as text), and the values. Results and errors are the
+// same as on the command line (native/datasets/npy.cpp).
 import { denseArray, labelsOf, part, refuse, shapeText, type ElementType, type StoredArray } from '../arrays.js';
 import { elementCount } from '../shape.js';
 import type { StoredLabels } from './text-labels.js';
@@ -16,7 +16,7 @@ interface Header {
   shape: number[];
 }
 
-/** The header's dictionary: quoted keys; values are quoted text, True, False or a tuple of whole numbers. */
+/** The header's dictionary. Keys are quoted; values are quoted text, True, False or a tuple of whole numbers. */
 class HeaderText {
   #rest: string;
   readonly #name: string;
@@ -131,13 +131,16 @@ function numbersOf({ header, begin }: NpyFile, type: ElementType, bytes: Uint8Ar
   return denseArray(type, header.shape, header.columnMajor, bytes, begin, name);
 }
 
-/** The array in a .npy file of format 1 to 3: any integer or floating type except bool, either byte order, C or Fortran order. */
+/**
+ * The array in a .npy file of format versions 1 to 3: any integer or floating type except bool, either byte order, C or Fortran
+ * order.
+ */
 export function parseNpy(bytes: Uint8Array, name: string): StoredArray {
   const file = fileOf(bytes, name);
   return numbersOf(file, numberType(file.header.type, name), bytes, name);
 }
 
-/** The text up to the padding zeros. `width` is the number of bytes per character: 1, or 4 for UTF-32. */
+/** The text before the padding zeros. `width` is the number of bytes per character: 1, or 4 for UTF-32. */
 function textIn(stored: DataView, width: number, littleEndian: boolean, name: string): string {
   const characters: number[] = [];
   for (let at = 0; at < stored.byteLength; at += width) {

@@ -5,7 +5,7 @@ import { asText, CsvRows } from './csv-rows.js';
 import { usage } from '../errors.js';
 import type { Row, Status } from '../types.js';
 
-/** The version of rows.schema.json that rows have. */
+/** The version of rows.schema.json that the rows conform to. */
 export const rowsVersion = 1;
 
 type Kind = 'whole' | 'number' | 'text';
@@ -64,7 +64,7 @@ function fits(value: unknown, { kind, nullable }: Column): boolean {
 
 type Fields = Record<string, unknown>;
 
-/** The row for the fields of a file; `where` is its line. */
+/** The row with the fields that were read from a file; `where` is the line. */
 function rowOf(fields: Fields, where: string, name: string): Row {
   const row: Fields = {};
   for (const each of columns) {
@@ -83,10 +83,10 @@ function rowOf(fields: Fields, where: string, name: string): Row {
   return row as unknown as Row;
 }
 
-/** Columns that may be missing in rows from a program. */
+/** Values of columns that may be missing from rows that a program passes. */
 const defaults: Fields = { index: 0, forwards: 0, backwards: 0, status: 'ok' };
 
-/** A row with the names of either a file or `Row`. */
+/** A row whose names are either those in files or those of `Row`. */
 function rowOfEither(given: unknown, where: string, name: string): Row {
   if (typeof given !== 'object' || given === null)
     refuse(`${where} of ${name}`, `is not an object`, 'pass the rows that estimate() returned');
@@ -100,7 +100,7 @@ function rowOfEither(given: unknown, where: string, name: string): Row {
   return rowOf(fields, where, name);
 }
 
-/** Rows from a program, checked and copied. */
+/** Checks and copies rows that a program passes. */
 export function checkedRows(given: unknown, name: string): Row[] {
   if (!Array.isArray(given)) refuse(name, 'is not a list', 'pass the rows that estimate() returned');
   return given.map((row, i) => rowOfEither(row, `row ${i + 1}`, name));
@@ -114,7 +114,7 @@ function parseLines(text: string, name: string): Row[] {
     try {
       fields = JSON.parse(line);
     } catch {
-      // Not an object: reported below.
+      // Not an object, which is reported below.
     }
     if (typeof fields !== 'object' || fields === null) {
       refuse(`row ${i + 1} of ${name}`, `is not a JSON object`, 'use rows written by probust');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts labels to class numbers. Numbers do not change, except for labels -1 and 1. Texts are matched with the class names,
-// if these are known; otherwise, they are numbered in sorted order, so that files with the same classes agree. Results and
+// Converts labels to class numbers. Numbers do not change, unless the labels are -1 and 1. Texts are matched with the class
+// names, if these are known; otherwise, they are numbered in sorted order, so that files with the same classes agree. Results and
 // errors are the same as on the command line (native/datasets/labels.cpp).
 import { refuse } from '../arrays.js';
 import { csvInteger, shown } from './csv-rows.js';
@@ -41,7 +41,7 @@ function edits(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** A function that finds the classes with a given name. It compares texts exactly, then without case; numbers by value. */
+/** A function that finds the classes with a given name. It compares texts exactly, then ignoring case, and numbers by value. */
 function finder(classes: readonly string[]): (text: string) => number[] {
   const numeric = classes.every((each) => csvInteger(each.trim()) !== undefined);
   const keyOf = (text: string) => {
@@ -58,7 +58,7 @@ function finder(classes: readonly string[]): (text: string) => number[] {
   return (text) => exact.get(text.trim()) ?? similar.get(keyOf(text)) ?? [];
 }
 
-/** The class of each text. Throws an error if one of them is not the name of a class. */
+/** The class of each text. Throws an error if a text is not the name of a class. */
 function matched(texts: readonly string[], classes: readonly string[], name: string): number[] {
   const find = finder(classes);
   const classOf = (text: string): number => {
@@ -77,11 +77,11 @@ function matched(texts: readonly string[], classes: readonly string[], name: str
   return texts.map((text) => numbers.get(text)!);
 }
 
-/** Whether labels are -1 and 1, as for support vector machines. Such labels are not class numbers. */
+/** Whether the labels are -1 and 1, as used for support vector machines. Such labels are not class numbers. */
 const areSigns = (labels: readonly number[]): boolean =>
   labels.every((label) => Math.abs(label) === 1) && new Set(labels).size === 2;
 
-/** The classes of texts that are unambiguous prefixes of names, such as b and g for bad and good. */
+/** The classes of texts that are unambiguous prefixes of class names, such as b and g for bad and good. */
 function byBeginning(texts: readonly string[], classes: readonly string[]): number[] | undefined {
   const names = classes.map(folded);
   const found = new Map<string, number>();
@@ -94,7 +94,7 @@ function byBeginning(texts: readonly string[], classes: readonly string[]): numb
   return different ? texts.map((text) => found.get(text)!) : undefined;
 }
 
-/** `classes` are names in the order of the model's classes, if they are known. */
+/** The class numbers of stored labels. `classes` are the names in the order of the model's classes, if they are known. */
 export function classLabels({ numbers, texts }: StoredLabels, classes: readonly string[] | undefined, name: string): ClassLabels {
   const classNames = classes && [...classes];
   const whole = numbers ?? texts!.map(csvInteger);

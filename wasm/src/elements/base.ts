@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The base class of all components: they get rows, or compute rows for a model and points. New input cancels unfinished work, so
-// outdated results are never shown as current.
+// The base class of all components: they are given rows, or compute them for a model and points. New input cancels unfinished
+// work, so outdated results are never shown as current.
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Probust } from '../api.js';
 import type { Model } from '../model.js';
@@ -36,18 +36,21 @@ const inputs = [
   'classNames',
 ] as const;
 
-/** Declares an input. Inputs are compared by content, because frameworks' templates create equal objects on each rendering. */
+/**
+ * Declares an input. Inputs are compared by content, because the templates of frameworks create new, equal objects on each
+ * rendering.
+ */
 const input = (more: object = {}): object => ({ hasChanged: (now: unknown, before: unknown) => !equal(now, before), ...more });
 
 const defaults = { noise: 'gaussian', estimators: 'auto' };
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 
-/** A model, possibly from another instance of the library. */
+/** Whether the source is a loaded model, possibly of another instance of the library. */
 const isLoaded = (source: ModelSource | Model): source is Model =>
   typeof source === 'object' && 'estimate' in source && typeof source.estimate === 'function';
 
-/** `View` is computed from the rows and then shown. */
+/** A component whose `View` is computed from the rows and then rendered. */
 export abstract class ProbustElement<View> extends LitElement implements ProbustComponent {
   static override properties: Record<string, object> = {
     ...{ model: input(), points: input(), x: input(), rows: input(), noise: input(), sigma: input(), estimators: input() },
@@ -88,7 +91,7 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
   /** Computes the view. `show` then renders it. */
   protected abstract present(answer: Answer, probust: () => Promise<Probust>): Promise<View>;
   protected abstract show(view: View): unknown;
-  /** The names of further properties on which the view depends. */
+  /** The names of other properties on which the view depends. */
   protected readonly more: readonly string[] = [];
 
   override connectedCallback(): void {
@@ -139,7 +142,7 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
     const controller = (this.#controller = new AbortController());
     this.#work(controller.signal).catch((error: unknown) => {
       if (controller.signal.aborted) return;
-      // The workers may have stopped: the next request starts new ones.
+      // The workers may have stopped; the next request starts new ones.
       if (codeOf(error) === 'environment') this.#page?.renew();
       this.view = undefined;
       this.outdated = false;

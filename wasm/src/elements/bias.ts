@@ -14,7 +14,7 @@ export interface BiasView {
   names: (label: number) => string;
 }
 
-/** Names as part of a sentence: "3 or 5", "3, 5 or one of 4 others". */
+/** A list of names for a sentence: "3 or 5", "3, 5 or one of 4 others". */
 function others(near: readonly string[]): string {
   const all = near.length > 3 ? [...near.slice(0, 2), `one of ${near.length - 2} others`] : near;
   return all.length > 1 ? `${all.slice(0, -1).join(', ')} or ${all.at(-1)}` : all.join('');

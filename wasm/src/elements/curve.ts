@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// <probust-curve>: p against sigma with its 95% band, or the mean over several points. Arrow keys or the pointer read values.
+// <probust-curve>: p against sigma with its 95% band, or the mean over several points. Values can be read with the arrow keys or
+// the pointer.
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { css, html, nothing, svg, type TemplateResult } from 'lit';
 import { curve } from '../analysis.js';

@@ -9,7 +9,7 @@ import { theme } from './theme.js';
 import { track } from './track.js';
 import { interval, percent } from './words.js';
 
-/** The result of an estimator. */
+/** The result of one estimator. */
 export interface EstimatorAnswer {
   estimator: string;
   p: number | null;

@@ -29,7 +29,7 @@ const shownValues = 6;
 function exhibit(row: Row, { points, shape }: Answer): Exhibit {
   if (!points) return { row, image: undefined, values: '' };
   const count = shape?.reduce((all, each) => all * each, 1);
-  if (!count) return { row, image: undefined, values: '' }; // with plain numbers, the size of a point is unknown
+  if (!count) return { row, image: undefined, values: '' }; // a plain list of numbers does not tell the size of a point
   const at = row.index - (points.index ?? 0);
   const x: Numbers = points.x.slice(at * count, (at + 1) * count);
   const image = shape && imageOf(x, shape);
@@ -85,7 +85,7 @@ export class ProbustGallery extends ProbustElement<GalleryView> {
     `,
   ];
 
-  /** The number of least robust points, and of most robust points; 6 by default. */
+  /** The number of points at each end, the least and the most robust; 6 by default. */
   declare count: number;
 
   protected override readonly more = ['count'];

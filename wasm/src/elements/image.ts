@@ -28,7 +28,7 @@ function layoutOf(shape: readonly number[]): Layout | undefined {
   return [1, 3].includes(layout.channels) && Math.min(layout.height, layout.width) >= least ? layout : undefined;
 }
 
-/** The image of a point; undefined if its shape is not that of an image. Values are scaled if some are outside of 0..1. */
+/** The image of a point; undefined if its shape is not that of an image. Values are scaled if some of them are outside 0..1. */
 export function imageOf(x: Numbers, shape: readonly number[]): Pixels | undefined {
   const layout = layoutOf(shape);
   if (!layout) return undefined;

@@ -15,7 +15,7 @@ export function numbers(which: string, text: string): number[] {
 
 const mostScales = 1000;
 
-/** Noise scales, as in the command's --sigma: "0.1", "0.1,0.2" or "0.05..0.5:8", which is eight at equal ratios. */
+/** Noise scales, as in the command's --sigma: "0.1", "0.1,0.2" or "0.05..0.5:8" (eight scales at equal ratios). */
 export function scales(text: string): number[] {
   const range = /^([\d.e+-]+?)\.\.([\d.e+-]+):(\d+)$/i.exec(text.trim());
   if (!range) return numbers('sigma', text);
@@ -26,7 +26,7 @@ export function scales(text: string): number[] {
   return Array.from({ length: count }, (_, i) => Number((low * (high / low) ** (i / (count - 1))).toPrecision(6)));
 }
 
-/** The noise models: a kind of noise with every scale, or the given noise. */
+/** The noise models: a kind of noise at every scale, or the given noise model. */
 export function noises(noise: NoiseModel, sigma: string | number | readonly number[] | null | undefined): NoiseModel[] {
   if (typeof (noise as Perturbation | null)?.samples === 'function' && (sigma == null || sigma === '')) return [noise];
   if (typeof noise !== 'string') throw usage('noise is not a string', 'give a string, such as gaussian');
@@ -46,7 +46,7 @@ export function words(which: string, given: string | readonly string[]): string[
   return given.map(String);
 }
 
-/** A list of at least one number as a typed array. */
+/** Converts a list of at least one number to a typed array. */
 export function listOf(which: string, given: unknown): Float32Array;
 export function listOf(which: string, given: unknown, kind: typeof Float64Array): Float64Array;
 export function listOf(which: string, given: unknown, kind: typeof Float32Array | typeof Float64Array = Float32Array) {
@@ -55,7 +55,7 @@ export function listOf(which: string, given: unknown, kind: typeof Float32Array 
   return kind.from(given as ArrayLike<number>);
 }
 
-/** A copy of lists and plain objects, because the proxies of frameworks cannot be sent to workers. */
+/** Copies lists and plain objects, because the proxies of frameworks cannot be sent to workers. */
 export function plain<T>(value: T): T {
   if (Array.isArray(value)) return value.map(plain) as T;
   if (!isRecord(value)) return value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The components of a page share one library with its workers, and each model and file. The library starts when the first component
-// needs it, and stops with the last.
+// The components of a page share one library with its workers, and each model and file. The library starts when the first
+// component needs it, and stops when the last one is removed.
 import type { Probust } from '../api.js';
 import { readData, readRows, type PointData } from '../data.js';
 import { usage } from '../errors.js';
@@ -69,7 +69,7 @@ class Page {
     return this.#rows.get(resolved('rows', address), user, () => readRows(address, this.#controller.signal));
   }
 
-  /** The workers have failed: the next request starts new ones. */
+  /** Called after the workers have failed; the next request starts new ones. */
   renew(): void {
     this.#models.clear();
     this.#lease?.discard();
@@ -117,7 +117,7 @@ export function take(): Share {
     renew: () => own.renew(),
     release() {
       own.leave(user);
-      setTimeout(() => endUnused(own)); // a component that is moved, or replaces the last one, continues to use it
+      setTimeout(() => endUnused(own)); // a component that is moved, or one that replaces the last, continues to use it
     },
   };
 }

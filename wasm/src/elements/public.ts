@@ -19,7 +19,7 @@ export interface ProbustComponent {
   points: Maybe<string | Points>;
   /** One point, as numbers separated by commas. */
   x: Maybe<string | Numbers>;
-  /** Rows of an earlier run, or the address of its .csv or .jsonl file. If set, nothing is estimated. */
+  /** Rows of an earlier run, or the address of a .csv or .jsonl file with them. If set, nothing is estimated. */
   rows: Maybe<string | readonly Row[]>;
   /** The kind of noise, "gaussian" by default, a noise with its scale, or a function (`perturbation` of `probust/function`). */
   noise: Maybe<NoiseModel>;
@@ -47,7 +47,7 @@ export interface RowsDetail {
   rows: readonly Row[];
 }
 
-/** p at one noise scale. The detail of the event `probust-select` of a curve. */
+/** p at one noise scale; the detail of a curve's event `probust-select`. */
 export interface Reading {
   sigma: number;
   p: number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A cache of values that several users share: each is created once, and dropped with its last user.
+// A cache of values that several users share: each value is created once, and dropped when its last user releases it.
 
-/** Each user holds at most one value of a shelf: the one that it requested last. */
+/** Each user holds at most one value of a shelf: the one that it requested most recently. */
 export class Shelf<Key, Value> {
   readonly #kept = new Map<Key, { value: Promise<Value>; users: Set<object> }>();
 
@@ -32,7 +32,7 @@ export class Shelf<Key, Value> {
     return made;
   }
 
-  /** Delays the release, so that a component that replaces the last user can use the value. */
+  /** Delays the release, so that a component that replaces the last user can still use the value. */
   #later(key: Key): void {
     const unused = this.#kept.get(key)!;
     setTimeout(() => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A probability and its interval on a line from 0 to 1. Geometry is in attributes, which every content security policy allows.
+// A probability and its interval on a line from 0 to 1. Geometry is set by attributes, which every content security policy
+// allows.
 import { nothing, svg } from 'lit';
 
 const width = 100;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Numbers as readable text.
 
-/** p in percent, with one decimal. From 99.5% on, with enough decimals for two digits of 1 - p, but at most four. */
+/** p in percent, with one decimal. At 99.5% and above, with enough decimals for two digits of 1 - p, but at most four. */
 export function percent(p: number | null, pFail: number | null = null): string {
   if (p === null || !Number.isFinite(p)) return '–';
   const fails = pFail ?? 1 - p;
@@ -12,11 +12,11 @@ export function percent(p: number | null, pFail: number | null = null): string {
   return `${(100 * (1 - fails)).toFixed(decimals)}%`;
 }
 
-/** "94.9% to 97.4%"; empty if there is no interval. */
+/** A text such as "94.9% to 97.4%"; empty if there is no interval. */
 export const interval = (low: number | null, high: number | null): string =>
   low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`;
 
-/** A number with few digits. */
+/** A number with at most three significant digits. */
 export const short = (value: number): string => String(Number(value.toPrecision(3)));
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Random forests (Breiman, Random Forests, 2001): trees on bootstrap samples, each split chosen among a few random columns so that
-// the squared error falls most. For targets that are one-hot classes, that error is Gini's impurity.
+// Random forests (Breiman, Random Forests, 2001): trees on bootstrap samples. Each split is on one of a few random columns: the
+// one that reduces the squared error most. For one-hot classes as targets, that error is Gini's impurity.
 
-// A generator with the same numbers on every machine (Steele, Lea and Flood, SplitMix, with 32 bits).
+// A generator that produces the same numbers on every machine (Steele, Lea and Flood, SplitMix, with 32 bits).
 export function randomOf(seed) {
   let state = seed >>> 0;
   return () => {
@@ -30,7 +30,7 @@ function shuffled(count, random) {
   return order;
 }
 
-// Thresholds lie halfway between two values, as float32, which the model stores.
+// Thresholds lie halfway between two values, and are float32 numbers, as in the model.
 function bestSplit(rows, columns, leaf) {
   let best;
   for (const column of columns) {
@@ -58,8 +58,8 @@ function grown(rows, options, depth) {
   return { column, threshold, low: grown(low, options, depth - 1), high: grown(high, options, depth - 1) };
 }
 
-// x: rows of numbers; y: rows of targets. `tried`: the number of columns tried for each split; `leaf`: the least number of rows
-// in a leaf.
+// x: rows of numbers; y: rows of targets. `tried`: the number of columns tried for each split; `leaf`: the smallest number of
+// rows in a leaf.
 export function forestOf(x, y, { trees, depth, tried, leaf = 1, seed }) {
   const random = randomOf(seed);
   const rows = x.map((row, i) => ({ x: row.map(Math.fround), y: y[i] }));

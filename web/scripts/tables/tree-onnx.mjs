@@ -29,7 +29,7 @@ const texts = (name, values) =>
 const word = (name, value) => attribute(name, [text(4, value)], 3);
 const whole = (name, value) => attribute(name, [integer(3, value)], 2);
 
-// All nodes of a forest, depth first, each with its number within its tree.
+// All nodes of a forest, depth first, each with its number in its tree.
 function listed(forest) {
   const nodes = [];
   forest.forEach((root, tree) => {
@@ -182,7 +182,7 @@ const simple = (operator, inputs, output) => [...inputs.map((name) => text(1, na
 /**
  * A model of whether the forest's prediction y changes. Its input has two more columns than x: an earlier prediction a and a
  * tolerance g. The scores are 1 for "lower" if y <= a - g, 1 for "higher" if y >= a + g, and 1/2 for "within". The scores are
- * step functions, so there are no gradients along which the nearest change could be searched by changing a and g.
+ * step functions, so they have no gradients along which a search for the nearest change could vary a and g.
  */
 export function changeModel(forest, columns) {
   const given = [...Array.from({ length: columns }, () => [0, 0, 0]), [1, -1, 0], [-1, -1, 0]];

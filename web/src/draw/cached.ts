@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/** The last value, which is computed again when one of its inputs changes. */
+/** The latest value, which is computed again when one of its inputs changes. */
 export class Cached<T> {
   #inputs: readonly unknown[] | undefined;
   #value: T | undefined;

@@ -11,7 +11,10 @@ export interface Copies {
   predicted: ArrayLike<number>;
 }
 
-/** Samples that keep the prediction are soft dots in its colour; others are rings in the text colour, so that colours are not needed. */
+/**
+ * Samples that keep the prediction are soft dots in its colour; others are rings in the text colour, so that they differ without
+ * colours.
+ */
 export function drawCloud(
   ctx: CanvasRenderingContext2D,
   size: number,
@@ -41,9 +44,9 @@ export interface Labelled {
   labels: ArrayLike<number>;
 }
 
-/** Data are small squares, so that they are not mistaken for noise. */
+/** Data are drawn as small squares, so that they are not mistaken for noise. */
 export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View, { x, labels }: Labelled, palette: Palette) {
-  // The points of large data sets are drawn small; the user's own few points are drawn larger.
+  // The points of large data sets are drawn small, and the user's own few points larger.
   const half = (size < 420 ? 1.6 : 2.1) * (labels.length < 60 ? 2 : 1);
   ctx.save();
   ctx.lineWidth = 1;

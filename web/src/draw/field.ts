@@ -17,7 +17,7 @@ export interface Field {
 
 type Grid = Omit<Field, 'classes' | 'logits'>;
 
-/** The grid extends beyond the view, because noisy samples may be outside of the view. */
+/** The grid extends beyond the view, because noisy samples may be outside it. */
 export function gridOf({ cx, cy, reach }: View, size: number, beyond = 2): Grid {
   const half = reach * beyond;
   return { x0: cx - half, y0: cy - half, step: (2 * half) / (size - 1), size };

@@ -51,7 +51,7 @@ export function drawLines(
     const lit = style.lit === rival;
     ctx.globalAlpha = style.opacity * (style.lit === undefined || lit ? 1 : 0.25);
     const ends = [-far, far].map((t) => toPixel(view, size, foot[0] + t * along[0], foot[1] + t * along[1]));
-    // A halo in the background colour separates the line from the region of the same colour.
+    // A halo in the background colour separates the line from a region of the same colour.
     stroke(ctx, ends as [Pair, Pair], [], lit ? 6 : 4.5, css(palette.paper, 0.8));
     stroke(ctx, ends as [Pair, Pair], style.dashed ? [9, 6] : [], lit ? 3.5 : 2.25, css(strong(palette, rival)));
   }
@@ -72,7 +72,7 @@ function stroke(ctx: CanvasRenderingContext2D, [from, to]: [Pair, Pair], dash: n
 /** The class's colour, mixed with the text colour: thin lines need more contrast than areas. */
 const strong = (palette: Palette, of: number): Rgb => mix(colourOf(palette, of), palette.ink, 0.22);
 
-/** Labels each line near its point nearest to x, if that is in the picture. */
+/** Labels each line near its point nearest to x, if that point is in the picture. */
 export function labelLines(ctx: CanvasRenderingContext2D, size: number, view: View, lines: readonly Line[], palette: Palette) {
   ctx.save();
   ctx.font = '600 12px system-ui, sans-serif';

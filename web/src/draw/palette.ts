@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Colours for canvases, read from the custom properties of the element, so that the page's theme applies to them too.
+// Colours for canvases, read from the custom properties of the element, so that the page's theme applies to them, too.
 import { colourCount } from './classes.js';
 
 export type Rgb = [number, number, number];
@@ -9,7 +9,7 @@ export interface Palette {
   ink: Rgb;
   muted: Rgb;
   accent: Rgb;
-  /** One per class. */
+  /** One colour per class. */
   classes: Rgb[];
 }
 

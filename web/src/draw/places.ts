@@ -9,8 +9,8 @@ export interface Place {
 }
 
 /**
- * For each class, the place with the most room: the distance to the nearest place of another class, at most `toEdge`. A class with no
- * more than `least` room gets no place.
+ * For each class, the place with the most room, which is the distance to the nearest place of another class, but at most
+ * `toEdge`. A class whose room is at most `least` gets no place.
  */
 export function roomiest(places: readonly Place[], toEdge: (place: Place) => number, least: number): Place[] {
   const room = (place: Place) =>

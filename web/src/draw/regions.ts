@@ -6,11 +6,14 @@ import { mix, packed, type Palette } from './palette.js';
 import { roomiest, type Place } from './places.js';
 import { toData, toPixel, type View } from './view.js';
 
-/** Opacity of a class's colour in its region and its pattern; dark backgrounds need more. */
+/** Opacity of a class's colour in its region and in its pattern. Dark backgrounds need more. */
 const strength = { light: 0.18, dark: 0.27 };
 const patternStrength = { light: 0.3, dark: 0.4 };
 
-/** Whether the pattern covers the pixel; patterns distinguish regions without colours. Distances are in CSS pixels. */
+/**
+ * For each class, whether its pattern covers the pixel. Patterns distinguish regions without colours. Distances are in CSS
+ * pixels.
+ */
 const patterns: ((x: number, y: number) => boolean)[] = [
   () => false,
   (x, y) => (x + y) % 14 < 1,
@@ -56,7 +59,7 @@ export function boundaries(field: Field, view: View, size: number): Path2D {
   return path;
 }
 
-/** Where to write the classes' names: in each region, the point furthest from the others. */
+/** Where to write the classes' names: in each region, the point farthest from other regions. */
 export function namePlaces(field: Field, view: View): Place[] {
   const side = 25;
   const at = (i: number) => -view.reach + ((i + 0.5) / side) * 2 * view.reach;
@@ -64,7 +67,7 @@ export function namePlaces(field: Field, view: View): Place[] {
     const [x, y] = [view.cx + at(k % side), view.cy + at(Math.floor(k / side))];
     return { x, y, of: classAt(field, x, y) };
   });
-  // Names may be nearer to the edge of the picture than to another region.
+  // A name may be nearer to the edge of the picture than to another region.
   const toEdge = ({ x, y }: Place) => 1.6 * (view.reach - Math.max(Math.abs(x - view.cx), Math.abs(y - view.cy)));
   return roomiest(places, toEdge, 0.12 * view.reach);
 }

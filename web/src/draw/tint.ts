@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tints the noise that changes the prediction, cell by cell: the opacity of a cell grows with the density of the noise. Cells
+// Tints the noise that changes the prediction, cell by cell: the opacity of a cell increases with the density of the noise. Cells
 // are in the coordinates of the noise. The density-weighted share of the tinted cells approximates 1 - p, which tests check.
 import { classAt, type Field } from './field.js';
 import { packed, type Palette } from './palette.js';
@@ -21,7 +21,7 @@ export interface Tint {
   mass: number;
 }
 
-/** Opacity of a cell, 0 to 255: thin noise stays visible, and fades out before the edge of the cells. */
+/** Opacity of a cell, 0 to 255: noise of low density stays visible, but fades out before the edge of the cells. */
 const alpha = (weight: number): number => Math.min(1, weight * 40) * (18 + 195 * weight ** 0.75);
 
 interface Grid {
@@ -68,7 +68,7 @@ export function paintTint(field: Field, at: Pair, noise: Spread, target: number,
   return { image, mass: other / all };
 }
 
-/** Draws the cells at their place in the plane. `scale` is pixels per unit of the data. */
+/** Draws the cells at their place in the plane. `scale` is in pixels per unit of the data. */
 export function drawTint(ctx: CanvasRenderingContext2D, tint: CanvasImageSource, middle: Pair, noise: Spread, scale: number) {
   const { long, short } = axes(noise);
   const k = (scale * profiles[noise.noise].reach) / (cells / 2);

@@ -37,7 +37,7 @@ export interface Ellipse {
   angle: number;
 }
 
-/** The noise: independent along the two axes of the ellipse, of kind `noise`, with the half axes as standard deviations. */
+/** The noise, of kind `noise`: independent along the two axes of the ellipse, with the half axes as standard deviations. */
 export interface Spread extends Ellipse {
   noise: 'gaussian' | 'uniform' | 'laplace';
   /** The range to which both coordinates of noisy samples are clipped. */
@@ -67,6 +67,6 @@ export function shapeTo(noise: Ellipse, end: 'long' | 'short', away: Pair): Elli
   const sigma = bounded(short * Math.sqrt((1 + ratio * ratio) / 2), 0.02, 1.6);
   if (end === 'short') return { ...noise, sigma, ratio };
   const angle = (Math.atan2(away[1], away[0]) * 180) / Math.PI;
-  // Either end of an axis may be dragged, so angles are reduced to -90..90 degrees.
+  // Either end of an axis may be dragged, so angles are reduced to the range -90..90 degrees.
   return { sigma, ratio, angle: angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle };
 }

@@ -11,7 +11,7 @@ export const attributesOf: PropertyDeclarations = {
   embed: { type: Boolean },
   /** Shows panels without their descriptions and sources. */
   brief: { type: Boolean },
-  /** Hides the true p next to the estimators while somebody guesses it. */
+  /** Hides the true p next to the estimators while the user guesses it. */
   secret: { type: Boolean },
   /** Keeps the state in the page's URL. */
   hash: { type: Boolean },
@@ -19,14 +19,14 @@ export const attributesOf: PropertyDeclarations = {
 
 type Renamed = Partial<Record<(typeof stateKeys)[number], keyof State>>;
 
-/** For each value of `lab`, the attributes that set a part of the state with another name, and that name. */
+/** For each value of `lab`, the attributes whose names differ from the parts of the state that they set, with those parts. */
 const ofLab: Record<string, Renamed> = {
   image: { sigma: 'imageSigma', model: 'imageModel', estimators: 'imageEstimators' },
   dataset: { sigma: 'dataSigma' },
   table: { x: 'tableX', sigma: 'tableSigma', model: 'tableModel', data: 'table' },
 };
 
-/** Invalid texts are not parsed, so that the explorer can report them. */
+/** Texts that are not valid are left unparsed, so that the explorer can report them. */
 const parsed = (key: keyof State, value: unknown): unknown =>
   typeof value === 'string' ? (codecs[key].read(value) ?? value) : value;
 

@@ -11,7 +11,7 @@ export interface LabInputs {
   engine: Engine | undefined;
   embed: boolean;
   brief: boolean;
-  /** Whether the true p is hidden while somebody guesses it. */
+  /** Whether the true p is hidden while the user guesses it. */
   secret: boolean;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Keeps the state in the page's address. Back and Forward return to labs, networks and data chosen before.
+// Keeps the state in the page's address. The browser's Back and Forward buttons return to labs, networks and data that were
+// chosen earlier.
 import { fromHash, toHash } from '../state/hash.js';
 import type { State } from '../state/state.js';
 import type { Store } from '../state/store.js';
 
-/** The browser's Back button undoes a change of these parts of the state. */
+/** Changes of these parts of the state can be undone with the browser's Back button. */
 const steps = ['lab', 'model', 'data', 'imageModel', 'imageDigit'] as const;
 
 /** Browsers allow about a hundred changes of the address in half a minute, so it is written only after a pause. */

@@ -140,7 +140,7 @@ export class ProbustExplorer extends LitElement {
     this.#set(patch);
   }
 
-  /** Sets the valid parts, and names the others in `refused`. */
+  /** Sets the valid parts, and names the invalid ones in `refused`. */
   #set(given: object): void {
     if (Object.keys(given ?? {}).length === 0) return;
     const { valid, wrong } = checked(given);
@@ -151,7 +151,7 @@ export class ProbustExplorer extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#ends.push(this.store.subscribe((state, before) => this.#changed(state, before)));
-    // On the first connection, the address is read later, because attributes come first.
+    // On the first connection, the address is read later, because the attributes must be applied first.
     if (this.hasUpdated) this.#bindHash();
     // Nothing is downloaded or computed before the element is visible.
     this.#watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#start());

@@ -5,10 +5,10 @@ import type { State } from '../state/state.js';
 export type { State };
 
 export interface ProbustExplorerElement extends HTMLElement {
-  /** The state on screen. Assign an object with some of its parts to change these parts. */
+  /** The state on screen. To change some of its parts, assign an object with these parts. */
   get state(): Readonly<State>;
   set state(patch: Partial<State>);
-  /** Parts of the state, as set by attributes. */
+  /** The parts of the state that attributes can set. */
   lab: State['lab'] | undefined;
   theme: State['theme'] | undefined;
   more: boolean | string | undefined;
@@ -22,7 +22,7 @@ export interface ProbustExplorerElement extends HTMLElement {
   embed: boolean;
   /** Shows panels without their descriptions and sources. */
   brief: boolean;
-  /** Hides the true p next to the estimators while somebody guesses it. */
+  /** Hides the true p next to the estimators while the user guesses it. */
   secret: boolean;
   /** Keeps the state in the page's URL. */
   hash: boolean;

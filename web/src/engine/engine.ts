@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The connection of an explorer to the page's workers. If there are two cores, there is a worker for quick work and a "patient"
-// one for long work. Neither waits for the other.
+// The connection of an explorer to the page's workers. With at least two cores, there is one worker for quick work and a
+// "patient" one for long work, and neither waits for the other.
 import type { EstimatorInfo, Model, ModelOptions, Probust } from 'probust';
 import { takeProbust, type Lease, type Side } from 'probust/page';
 
@@ -40,7 +40,7 @@ export class Engine {
       delete this.#leases[side];
       return this.#loaded(side, bytes, options);
     });
-    // The explorer was removed in the meantime, but its worker still runs if other explorers use it.
+    // The explorer was removed in the meantime. Its worker may still be running, because other explorers use it.
     if (this.#disposed) model.dispose();
     return model;
   }

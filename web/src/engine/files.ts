@@ -9,7 +9,7 @@ function unfetched(url: string, cause: unknown): never {
   throw new Error(`The model at ${url} cannot be fetched. ${advice}`, { cause });
 }
 
-/** The bytes of a data URL. Bundlers make such URLs of small files, and strict policies do not let a page fetch them. */
+/** The bytes of a data URL. Bundlers turn small files into such URLs, which strict policies do not let a page fetch. */
 export const inlinedBytes = (url: string): Uint8Array =>
   Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (each) => each.charCodeAt(0));
 

@@ -31,10 +31,10 @@ export async function within<T>(
 
 type Job = (signal: AbortSignal) => Promise<void>;
 
-/** Called when a job ends, with an error or without one, unless it was aborted. */
+/** Called when a job ends, with or without an error, unless it was aborted. */
 export type Settled = (error?: unknown) => void;
 
-/** Whether the error comes from an abort or a disposal, which need not be reported. */
+/** Whether the error comes from an abort or a disposal, and need not be reported. */
 export const isAborted = (error: unknown): boolean => {
   const code = (error as { code?: string } | null)?.code;
   return code === 'aborted' || code === 'disposed' || (error as { name?: string } | null)?.name === 'AbortError';
@@ -55,7 +55,7 @@ export class Replacing {
     job(controller.signal).then(() => end(), end);
   }
 
-  /** Aborts the job, and clears the error of the last one. */
+  /** Aborts the job, and clears the error of the previous one. */
   stop(): void {
     this.#controller?.abort();
     this.#controller = undefined;
@@ -64,8 +64,8 @@ export class Replacing {
 }
 
 /**
- * For short work, requested every frame: one job runs, the newest waits, and those in between are dropped. If the running
- * job were aborted instead, there would be no result while a point is dragged.
+ * For short work, requested every frame: one job runs, the newest request waits, and requests in between are dropped. If the
+ * running job were aborted instead, there would be no result while a point is dragged.
  */
 export class Newest {
   #controller = new AbortController();

@@ -5,7 +5,7 @@ import type { Row } from 'probust';
 import { classColour } from '../draw/classes.js';
 import { percentOf } from '../panels/words.js';
 
-/** `name` is the name of the row's target. Without a row, an empty line takes the same space. */
+/** `name` is the name of the row's target. Without a row, an empty line of the same size is shown. */
 export function bigNumber(row: Row | undefined, name: string, stale: boolean) {
   if (!row) return html`<div class="big stale" aria-hidden="true">&nbsp;</div>`;
   const look = stale ? 'big stale' : 'big';
@@ -15,7 +15,7 @@ export function bigNumber(row: Row | undefined, name: string, stale: boolean) {
     </p>`;
 }
 
-/** p for phones, next to the slider of sigma, which stays on screen. */
+/** p for phones, next to the slider of sigma, where it stays on screen. */
 export const smallNumber = (row: Row | undefined) =>
   row ? html`<b class="compact" aria-hidden="true">${percentOf(row)}</b>` : nothing;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Base class of the labs' elements. A lab shows the explorer's state, and works with its engine; it owns neither.
+// Base class of the labs' elements. A lab shows the explorer's state and uses its engine; it owns neither.
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from 'lit';
 import { paletteOf, type Palette } from '../draw/palette.js';
 import type { Engine } from '../engine/engine.js';
@@ -19,7 +19,7 @@ export interface Parts<Answers, Ui> {
   point(change: Partial<Ui>): void;
 }
 
-/** Without changes for this time, a screen reader speaks p. */
+/** After this time without changes, a screen reader speaks p. */
 const speakMilliseconds = 500;
 
 type AnySession = Pick<LabSession<object>, 'answers' | 'key' | 'stateChanged' | 'dispose'>;
@@ -47,7 +47,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
   #listened: Engine | undefined;
   #unsubscribe: (() => void) | undefined;
   #palette: Palette | undefined;
-  /** For each kind of work whose last attempt failed, its error. */
+  /** The error of each kind of work whose last attempt failed. */
   readonly #errors = new Map<unknown, unknown>();
   #scheme: MediaQueryList | undefined;
 
@@ -118,7 +118,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     this.#session = this.#announced = undefined;
   }
 
-  /** The lab restarts when it gets a new engine: an explorer that is put back into a page brings a new one. */
+  /** The lab restarts when it gets a new engine: an explorer that is put back into a page has a new one. */
   protected override updated(changed: PropertyValues): void {
     super.updated(changed);
     if (!this.engine || this.engine === this.#listened || !this.isConnected) return;
@@ -139,7 +139,10 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     this.session.stateChanged(state, before);
   }
 
-  /** The work ended, with an error or without one. The explorer shows the newest error whose work has not succeeded since. */
+  /**
+   * Called when work has ended, with or without an error. The explorer shows the newest error of work that has not succeeded
+   * since.
+   */
   protected settled(work: unknown, error?: unknown): void {
     const known = this.#errors.delete(work);
     if (error === undefined && !known) return;
@@ -160,7 +163,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     return this.#announced === undefined;
   }
 
-  /** Reports a result, once for each `answer`, and has it spoken after a pause without changes. */
+  /** Reports a result once for each `answer`, and lets a screen reader speak it after a pause without changes. */
   protected announce(answer: unknown, result: object, spoken: () => string): void {
     if (answer === this.#announced) return;
     this.#announced = answer;
@@ -178,7 +181,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     return this.isVisible(panel) ? content() : nothing;
   }
 
-  /** The text for screen readers, which is not visible. */
+  /** The text for screen readers, which is not visible on screen. */
   protected spoken() {
     return html`<p class="visually-hidden" role="status" aria-live="polite">${this.said}</p>`;
   }

@@ -12,17 +12,17 @@ export interface Kept<T> {
   value: T;
 }
 
-/** The latest result of each kind. It is stale if its key is not the current one. */
+/** The latest result of each kind. A result is stale if its key is not the current one. */
 export type Answers<Values> = { [K in keyof Values]?: Kept<Values[K]> };
 
 export interface SessionCallbacks {
   /** Called when there is something new to show. */
   changed(): void;
-  /** Called when a kind of work ends, with an error or without one. */
+  /** Called when a kind of work ends, with or without an error. */
   settled(work: object, error?: unknown): void;
 }
 
-/** A network in the quick worker, and in the patient worker as soon as that needs it. */
+/** A network in the quick worker and, as soon as it is needed there, in the patient worker. */
 export class Network {
   #patient: Promise<Model> | undefined;
 
@@ -45,7 +45,7 @@ export class Network {
 export abstract class LabSession<Values extends object, Callbacks extends SessionCallbacks = SessionCallbacks> {
   answers: Answers<Values> = {};
   protected network: Network | undefined;
-  /** A counter of changes outside of the state on which requests depend, such as a new network. */
+  /** A counter of changes outside the state on which requests depend, such as a new network. */
   protected version = 0;
   protected readonly loading = this.replacing();
   protected readonly frames = this.newest();
@@ -105,7 +105,7 @@ export abstract class LabSession<Values extends object, Callbacks extends Sessio
     return isVisible(this.state(), panel);
   }
 
-  /** Starts costly work after a pause of `milliseconds`. Calling this again stops that work, or the wait for it. */
+  /** Starts costly work after a pause of `milliseconds`. Another call stops that work, or the wait for it. */
   protected atRest(milliseconds: number, work: (signal: AbortSignal) => Promise<void>): void {
     this.#rest.run(async (signal) => {
       await pause(milliseconds, signal);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
-// The parts of a lesson: steps with a text, a state of the explorer, and at most one task. The reader must do the task before
-// more is shown.
+// The parts of a lesson: steps with a text, a state of the explorer, and at most one task. More is shown only after the reader
+// has done the task.
 import type { TemplateResult } from 'lit';
 import type { Row } from 'probust';
 import type { Pair } from '../draw/view.js';
 import type { State } from '../state/state.js';
 
-/** The true p on screen, from the explorer's event `result`. */
+/** The true p on screen, as reported by the explorer's event `result`. */
 export type Truth = Row & { x: number[]; sigma: number };
 
 /** The inputs of a task's reply. */
 export interface Seen {
   truth: Truth | undefined;
   state: Readonly<State>;
-  /** The line that was drawn: two of its points. */
+  /** The line that the reader drew, as two of its points. */
   line: readonly [Pair, Pair];
 }
 
 /** The text of a reply, once it is computed. */
 export type Reply = (given: number[], seen: Seen) => string | Promise<string>;
 
-/** The reader moves the point; the reply describes its new place. */
+/** The reader moves the point; the reply describes its new position. */
 interface PlaceTask {
   kind: 'place';
   ask: string;
@@ -40,7 +40,7 @@ interface GuessTask {
   kind: 'guess';
   ask: string;
   fields: readonly string[];
-  /** The largest valid number. */
+  /** The largest number that is accepted. */
   most: number;
   reply: Reply;
 }

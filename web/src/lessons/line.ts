@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-lesson-line>: a line over the picture that is moved by its two ends, with the pointer or the arrow keys.
+// <probust-lesson-line>: a line over the picture, whose two ends are moved with the pointer or the arrow keys.
 import { css, html, LitElement, svg } from 'lit';
 import { inside, toData, toPixel, type Pair } from '../draw/view.js';
 import { view } from '../labs/plane/models.js';

@@ -25,7 +25,7 @@ async function using<Result>({ model: name }: Readonly<State>, compute: (model: 
 
 const fail = async (probust: Probust, z: number): Promise<number> => (await probust.mvn([z], [1])).pFail ?? NaN;
 
-/** The sum of the rivals' probabilities, with boundaries linearised at the point. */
+/** The sum of the rivals' probabilities, with the boundaries linearised at the point. */
 export const sumOverRivals = (state: Readonly<State>): Promise<number> =>
   using(state, async (model, probust) => {
     const { z }: Linearization = await model.linearize(state.x, noiseOf(state).noise);
@@ -37,7 +37,7 @@ export const sumOverRivals = (state: Readonly<State>): Promise<number> =>
 export const estimated = (state: Readonly<State>, estimators: string[]): Promise<Row[]> =>
   using(state, (model) => model.estimate(state.x, { ...noiseOf(state), seed: state.seed, estimators }));
 
-/** The normal probability of the point's side of a line. */
+/** The probability, under normal noise, of the side of the line on which the point lies. */
 export const sideOfLine = (state: Readonly<State>, [a, b]: readonly [Pair, Pair]): Promise<number> =>
   using(state, async (_, probust) => {
     const [x, y] = state.x as Pair;

@@ -38,7 +38,7 @@ function placeOf(hash: string): Place | undefined {
   return lessons[lesson]?.steps[step] ? { lesson, step } : undefined;
 }
 
-/** The number in "40", "40 %" or "40,5"; NaN if the text is not a number. */
+/** The number in a text such as "40", "40 %" or "40,5"; NaN if the text is not a number. */
 const percentIn = (text: string): number => {
   const digits = text.replace('%', '').replace(',', '.').trim();
   return digits === '' ? NaN : Number(digits);
@@ -62,7 +62,7 @@ export class ProbustLessons extends LitElement {
   static override styles = [themeStyles, sharedStyles, lessonStyles];
 
   declare place: Place | undefined;
-  /** The reply to the task; empty if something changed after it, undefined before the task is answered. */
+  /** The reply to the task; empty if something has changed since, undefined before the task is answered. */
   declare answer: string | undefined;
   declare busy: boolean;
   /** The index of the chosen answer, or the numbers in `typed`; NaN for text that is not a number. */
@@ -125,7 +125,7 @@ export class ProbustLessons extends LitElement {
     this.#left.set(addressOf(place), { answer, about: this.#about, given, typed, line, explorer });
   }
 
-  /** Sets the explorer to the beginning of the step, or to the state in which the reader left it. */
+  /** Sets the explorer to the initial state of the step, or to the state in which the reader left it. */
   #show(left?: State): void {
     const [step, explorer] = [this.#step, this.#explorer];
     if (!step || !explorer) return;
@@ -167,7 +167,7 @@ export class ProbustLessons extends LitElement {
     return JSON.stringify([place, sigma, model, this.line, this.given]);
   }
 
-  /** Withdraws a reply that no longer matches the screen. */
+  /** Withdraws a reply that no longer matches what is on screen. */
   #changed(): void {
     if (this.answer && this.#asked() !== this.#about) this.answer = '';
   }

@@ -35,7 +35,7 @@ const yAxis = ({ scale, ticks, format, label }: Axis) => svg`
     <text class="label" transform="translate(12 ${(inner.y[0] + inner.y[1]) / 2}) rotate(-90)" text-anchor="middle">${label}</text>
   </g>`;
 
-/** Reading values with the pointer. The callbacks get the index of the position in `at` that is nearest to the pointer. */
+/** Reads values with the pointer. The callbacks receive the index of the position in `at` that is nearest to the pointer. */
 export interface Reading {
   at: readonly number[];
   onRead(index: number | undefined): void;
@@ -59,7 +59,7 @@ const sensor = (x: Axis, { at, onRead, onPress }: Reading) => svg`
 export const cursor = (x: Scale, value: number) => svg`
   <line class="cursor" x1=${x(value)} x2=${x(value)} y1=${inner.y[0]} y2=${inner.y[1]}></line>`;
 
-/** `title` is the text for screen readers. Without a reading, the content handles the pointer. */
+/** `title` is the text for screen readers. Without `reading`, the content handles the pointer. */
 export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult, reading?: Reading) => svg`
   <svg class="chart" viewBox="0 0 ${plot.width} ${plot.height}" role="img" aria-label=${title}>
     ${xAxis(x)} ${yAxis(y)}

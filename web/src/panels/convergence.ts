@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Error against cost: each estimator with many seeds, and the root mean square of its errors.
+// Error against cost: the errors of each estimator with many seeds, and their root mean square.
 import { line } from 'd3-shape';
 import { html, nothing, svg } from 'lit';
 import { chart, cursor, inner } from './chart.js';
@@ -28,7 +28,7 @@ interface ConvergenceView {
   onRead(read: number | undefined): void;
 }
 
-/** Costs that the pointer can read: those of the first family, which are close to those of the others. */
+/** The costs that the pointer can select: those of the first family, which are close to those of the others. */
 const readCosts = ({ families }: Convergence): number[] => families[0]!.runs.map(({ cost }) => cost);
 
 export function convergenceReading(convergence: Convergence, read: number | undefined) {

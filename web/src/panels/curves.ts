@@ -70,7 +70,7 @@ function curvesFigure(view: CurvesView) {
   const { drawn, band } = paths(view, x, vertical.scale);
   const forms = [...curves.byEstimator.keys()];
   const [truth, ...others] = forms;
-  // The band belongs to the hovered estimator, or else to mc.
+  // The band is that of the hovered estimator or, without one, that of mc.
   const banded = others.includes(hovered ?? '') ? hovered! : (others.find((form) => form.startsWith('mc:')) ?? truth!);
   const ticks = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].filter(
     (tick) => tick >= curves.sigmas[0]! * 0.99 && tick <= curves.sigmas.at(-1)! * 1.01,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of estimators: each estimate with a mark for its kind, its interval and its cost, compared with the true p.
+// The list of estimators: each estimate, with a mark for its kind, its interval, its cost, and a comparison with the true p.
 import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { EstimatorInfo, Row } from 'probust';

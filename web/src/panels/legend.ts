@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The legend of charts with a line for each estimator, and the styles of these lines.
+// The legend of charts that have a line for each estimator, and the styles of these lines.
 import { html } from 'lit';
 
 const dashes = ['none', '6 3', '2 3', '8 3 2 3', '12 4', '1 4', '5 2', '3 5'];

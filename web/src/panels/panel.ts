@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A panel: a title, two sentences, a figure, the source of its formula, and files to save.
+// A panel: a title, two sentences, a figure, the source of its formula, and buttons for saving files.
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { saveSvg, saveText } from './save.js';
 
@@ -22,7 +22,7 @@ export interface Panel extends Frame {
   figure: unknown;
   stale?: boolean;
   controls?: unknown;
-  /** The chart's numbers as CSV. If given, numbers and chart can be saved. */
+  /** The chart's numbers as CSV. If given, the numbers and the chart can be saved. */
   csv?: (() => string) | undefined;
 }
 

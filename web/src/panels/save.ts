@@ -13,7 +13,7 @@ export const saveText = (text: string, name: string, type: string): void => save
 
 const drawn = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-family', 'font-weight'];
 
-/** This document has no window, so it loads no images, and the page's content security policy does not apply. */
+/** A document without a window. It loads no images, and the page's content security policy does not apply to it. */
 const inert = document.implementation.createHTMLDocument();
 
 /** An SVG image with the pixels of the canvas inside `from`. */

@@ -8,7 +8,7 @@ export interface Scale {
   domain: Interval;
 }
 
-/** Values outside the domain stay inside the range if `clamped`. */
+/** Maps values to positions. If `clamped`, values outside the domain are mapped to the ends of the range. */
 function scaleBy(shape: (value: number) => number, domain: Interval, range: Interval, clamped: boolean): Scale {
   const [low, high] = [shape(domain[0]), shape(domain[1])];
   const scale = (value: number) => {

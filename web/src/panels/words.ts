@@ -27,7 +27,7 @@ export function reasonOf({ status, note, p, method, estimator }: Row): string {
   return [chosen, trouble].filter((part) => part !== '').join(': ');
 }
 
-/** Whether a text has the form of an estimator, as "mmse:10:centered" has the form "mmse:N:centered". */
+/** Whether a text has the form of an estimator. For example, "mmse:10:centered" has the form "mmse:N:centered". */
 const isOf = (form: string, estimator: EstimatorInfo): boolean => {
   const [name, parameter = '', variant = ''] = form.split(':');
   const [itsName, itsParameter = '', itsVariant = ''] = estimator.form.split(':');
@@ -54,16 +54,16 @@ export function hintOf(form: string): string {
   return hints[name!] ?? '';
 }
 
-/** The estimator's name, and the rest of its form with the colon. */
+/** The name in an estimator's form, and the rest of the form with its colon. */
 export function nameOf(form: string): { name: string; detail: string } {
   const [name] = form.split(':');
   return { name: name!, detail: form.slice(name!.length) };
 }
 
-/** "1 pass", "2 passes". */
+/** A text such as "1 pass" or "2 passes". */
 export const passes = (count: number): string => `${count} ${count === 1 ? 'pass' : 'passes'}`;
 
-/** A share in percent, with more digits near 0 and 1. A share and its complement add up to 100% as shown. */
+/** A share in percent, with more digits near 0 and 1. As shown, a share and its complement add up to 100%. */
 export function percent(share: number | null, rest = share === null ? NaN : 1 - share): string {
   if (share === null || Number.isNaN(share)) return '–';
   const small = Math.min(share, rest);
@@ -82,7 +82,7 @@ export const failurePercentOf = ({ p, pFail }: Row): string => percent(pFail, p 
 /** A number with this many significant digits, and no trailing zeros. */
 export const tidy = (value: number, digits = 3): string => String(Number(value.toPrecision(digits)));
 
-/** Values below 0.01 as powers of ten. */
+/** A number as text; values below 0.01 as powers of ten. */
 export const power = (value: number): string => (value >= 0.01 ? tidy(value) : `10${superscript(Math.round(Math.log10(value)))}`);
 
 const superscript = (whole: number): string =>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The explorer's page: the component, with its state in the URL. With ?embed=1, it shows only the component, for frames in
-// other pages; ?panel=picture,number shows only these panels; ?brief=1 hides their descriptions. For a projector, all sizes in
-// rem are larger.
+// The explorer's page: the component, with its state in the URL. With ?embed=1, it shows only the component, for frames on other
+// pages; ?panel=picture,number shows only these panels; ?brief=1 hides their descriptions. For a projector, all sizes in rem are
+// larger.
 import '../element/define.js';
 import { keepOffline } from './offline.js';
 import type { ProbustExplorer } from '../element/probust-explorer.js';

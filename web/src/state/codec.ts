@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes values to a URL and reads them. URLs may have been edited by hand, so invalid values give undefined.
+// Writes values to a URL and reads them. URLs may have been edited by hand, so invalid values are read as undefined.
 
 export interface Codec<T> {
   write(value: T): string;
@@ -10,7 +10,7 @@ interface Range {
   digits: number;
   low: number;
   high: number;
-  /** Required number of values. */
+  /** The required number of values. */
   length?: number;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Converts between the state and the part of a URL after "#". Values that equal the initial state's are left out, so that links
-// stay short.
+// Converts between the state and the part of a URL after "#". Values of the initial state are omitted, so that links stay short.
 import { codecs, initial, type State } from './state.js';
 
 const keys = Object.keys(codecs) as (keyof State)[];

@@ -62,7 +62,7 @@ export interface State {
   augmentation: number;
   /** Seed of data, weights and the order of training. */
   trainSeed: number;
-  /** Epochs trained. A shared URL trains this many epochs again, which gives the same weights. */
+  /** Epochs trained. A page opened with a shared URL trains this many epochs again, with the same result. */
   epochs: number;
   /** Estimators that are listed and compared with the true p. */
   estimators: string[];
@@ -80,13 +80,13 @@ export interface State {
   imageMean: number[];
   imageStd: number[];
   imageLayout: Layout;
-  /** Names of the classes; those without a name have their index. */
+  /** Names of the classes. A class without a name is shown by its index. */
   imageNames: string[];
   /** The digit that the generator draws. */
   imageDigit: number;
   /** The seed of the digit's shape and position. */
   imageVariant: number;
-  /** A drawn or opened image, as picture.ts encodes it; empty for a digit of the generator. */
+  /** A drawn or opened image, as encoded by picture.ts; empty for a generated digit. */
   imagePixels: string;
   /** Scale of the noise, in units of pixels in [0, 1]. */
   imageSigma: number;
@@ -96,22 +96,22 @@ export interface State {
   imageClip: boolean;
   /** Estimators that are listed and compared with the count of noisy samples. */
   imageEstimators: string[];
-  /** What the data-set lab shows, unless a file is open. */
+  /** The data that the data-set lab shows, unless a file is open. */
   dataSource: DataSource;
   /** The number of points, if they are generated. */
   dataCount: number;
   dataSigma: number;
   /** The seed of the data-set lab's points and of their noise. */
   dataSeed: number;
-  /** The selected ranges: lower and upper end of p, then of softmax. */
+  /** The selected ranges: the lower and upper end for p, then for softmax. */
   brush: number[];
-  /** The guess of the most fragile class; -1 if there is none yet. */
+  /** The class that the user guesses to be the most fragile; -1 if there is no guess yet. */
   guessed: number;
   table: TableName;
   tableModel: TableModel;
-  /** The chosen row of the table, from 0. */
+  /** The index of the chosen row of the table. */
   tableRow: number;
-  /** The values of the row's columns after a change, a category as its index; empty if the row is unchanged. */
+  /** The values of the row's columns after changes, with categories as indices; empty if the row is unchanged. */
   tableX: number[];
   /** Scale of the noise, in standard deviations of each column. */
   tableSigma: number;
@@ -119,11 +119,11 @@ export interface State {
   tableFactors: number[];
   /** Probability that a category changes. */
   tableChange: number;
-  /** By how much a regression's output may change, in its unit; 0 for the table's default. */
+  /** The tolerance: how much a regression's output may change, in its unit; 0 for the table's default. */
   tableTolerance: number;
 }
 
-/** Longer images are left out of links. */
+/** Images with longer texts are omitted from links. */
 const longestPixels = 8000;
 
 export const initial: Readonly<State> = {
@@ -235,7 +235,7 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   tableTolerance: number({ digits: 4, low: 0, high: 1e6 }),
 };
 
-/** The view for beginners: estimators of each lab, and no panels that need several of them. */
+/** The view for beginners: a few estimators in each lab, and no panels that compare several. */
 const firstEstimators: Record<'estimators' | 'imageEstimators', string[]> = {
   estimators: ['mc:25', 'taylor', 'softmax:1'],
   imageEstimators: ['taylor', 'softmax:1'],
@@ -256,14 +256,14 @@ export const isFirstList = (state: Readonly<State>, which: 'estimators' | 'image
 export const isVisible = ({ panels, more }: Readonly<State>, panel: string): boolean =>
   panels.length === 0 ? more || !advanced.includes(panel) : panels.includes(panel);
 
-/** Whether a value is one that a URL could give for this part. */
+/** Whether a URL could contain this value for this part. */
 function isValid(key: keyof State, value: unknown): boolean {
   if (typeof value !== typeof initial[key] || Array.isArray(value) !== Array.isArray(initial[key])) return false;
   const { write, read } = codecs[key] as Codec<unknown>;
   return read(write(value)) !== undefined;
 }
 
-/** The valid parts of a page's values, and the names of the others. */
+/** The valid parts among a page's values, and the names of the invalid ones. */
 export function checked(given: object): { valid: Partial<State>; wrong: string[] } {
   const entries = Object.entries(given).filter(([, value]) => value != null);
   const right = ([key, value]: [string, unknown]) => key in initial && isValid(key as keyof State, value);

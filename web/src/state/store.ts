@@ -3,7 +3,7 @@ import { initial, type State } from './state.js';
 
 type Listener = (state: Readonly<State>, before: Readonly<State>) => void;
 
-/** Whether two values are the same, or lists of the same elements, because reading a URL creates new lists. */
+/** Whether two values are the same, or are lists with the same elements: reading a URL creates new lists. */
 const same = (a: unknown, b: unknown): boolean =>
   Object.is(a, b) ||
   (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((each, i) => Object.is(each, b[i])));

@@ -5,7 +5,7 @@ import { css, unsafeCSS } from 'lit';
 const okabeIto = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00'];
 const classes = unsafeCSS(okabeIto.map((colour, i) => `--class-${i}: var(--probust-class-${i}, ${colour});`).join(' '));
 
-/** Colours of chart lines, different from those of classes. Dashes also distinguish the lines. */
+/** Colours of chart lines, which differ from those of classes. Lines also differ by their dashes. */
 const linesOf = (colours: string[]) => colours.map((colour, i) => `--line-${i}: ${colour};`).join(' ');
 
 const light = unsafeCSS(`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The tables and their models, made by scripts/make-table-models.mjs. The models' inputs are numbers, standardised by the mean
-// and standard deviation of their column, and categories as one-hot columns. So the unit of noise and distances is one standard
-// deviation.
+// The tables and their models, which scripts/make-table-models.mjs creates. The models' inputs are numbers, standardised with the
+// mean and standard deviation of their column, and categories as one-hot columns. The unit of noise and distances is therefore
+// one standard deviation.
 import daysChange from '../../models/days-change.onnx?inline';
 import daysForest from '../../models/days-forest.onnx?inline';
 import daysNetwork from '../../models/days-network.onnx?inline';
@@ -31,7 +31,10 @@ export interface NumberColumn {
 export interface CategoryColumn {
   name: string;
   values: string[];
-  /** [k, k]: if the value changes, the probability of each new value (column), given the old one (row). Rows add up to 1. */
+  /**
+   * [k, k]: the probability of each new value (column), given the old one (row) and that the value changes. Each row adds up to
+   * 1.
+   */
   moves: number[][];
 }
 
@@ -64,7 +67,7 @@ export interface Table {
   columns: Column[];
   rows: TableRow[];
   regression: Regression;
-  /** The row that is shown first. */
+  /** The index of the row that is shown first. */
   row: number;
   models: Record<TableModel | 'change', Uint8Array>;
 }
@@ -80,7 +83,7 @@ function rowsOf({ columns, classes }: Plain, text: string): TableRow[] {
   });
 }
 
-/** Sliders extend a little beyond the values of the rows. */
+/** How far sliders extend beyond the values of the rows, as a share of their range. */
 const beyond = 0.06;
 
 function ranged(column: Plain['columns'][number], values: number[]): Column {
@@ -138,13 +141,13 @@ export function categoryOf(state: Pick<State, 'table' | 'tableModel'>): Category
 
 export const rowOf = (table: Table, { tableRow }: Pick<State, 'tableRow'>): number => Math.min(tableRow, table.rows.length - 1);
 
-/** Whether the values are possible for this table: they may come from the URL of another table. */
+/** Whether the values are possible for this table: they may come from a URL for another table. */
 function fits({ columns }: Table, values: readonly number[]): boolean {
   const possible = (column: Column, value: number) => !isCategory(column) || column.values[value] !== undefined;
   return values.length === columns.length && columns.every((column, i) => possible(column, values[i]!));
 }
 
-/** The point: the row's values, or changed values. */
+/** The point: the values of the row, possibly changed. */
 export function pointOf(state: Readonly<State>): number[] {
   const table = tableOfState(state);
   return fits(table, state.tableX) ? state.tableX : table.rows[rowOf(table, state)]!.values;
@@ -172,7 +175,7 @@ export function placesOf({ columns }: Table, inputs: readonly number[]): { colum
 /** The tolerance of a regression, in its unit. */
 export const toleranceOf = (state: Readonly<State>): number => state.tableTolerance || tableOfState(state).regression.tolerance;
 
-/** Factors of the noise, one for each of the table's columns; categories have none. */
+/** Factors of the noise, one for each of the table's columns; undefined for categories. */
 export function factorsOf(state: Readonly<State>): (number | undefined)[] {
   const { columns } = tableOfState(state);
   const count = columns.filter((column) => !isCategory(column)).length;

@@ -36,7 +36,7 @@ class DatasetLab extends LitElement {
   declare store: Store;
   declare embed: boolean;
   declare tick: number;
-  /** For examined points: the class that most of the failing samples get. */
+  /** For each point that was examined: the class that most of its failing samples get. */
   declare takeovers: ReadonlyMap<number, number | null>;
   /** The class whose line is highlighted and shown with its band. */
   declare marked: number | undefined;
@@ -106,7 +106,7 @@ class DatasetLab extends LitElement {
     return (this.#session?.data?.items ?? []).filter((item) => isSelected(item, this.#brush));
   }
 
-  /** Shows the point in detail and rings its dot; if it is shown already, hides it. */
+  /** Shows the point's details and rings its dot; if they are already shown, hides them. */
   async #choose(index: number): Promise<void> {
     this.chosen = index === this.chosen ? undefined : index;
     await this.updateComplete;
@@ -136,7 +136,7 @@ class DatasetLab extends LitElement {
     saveText(writeRows(rows, format), `probust-selection.${format}`, format === 'csv' ? 'text/csv' : 'application/x-ndjson');
   }
 
-  /** Opens a file with rows, points or a network, recognised by its name. */
+  /** Opens a file with rows, points or a network, which is recognised by its name. */
   #open(event: Event, role: 'first' | 'second'): void {
     const input = event.target as HTMLInputElement;
     const file = input.files?.[0];
@@ -209,7 +209,7 @@ class DatasetLab extends LitElement {
   }
 
   #distribution({ rows, compared, classNames }: Data) {
-    // Other data may not contain the class.
+    // The new data may not contain the class.
     const marked = byClass(rows).has(this.marked ?? -1) ? this.marked : undefined;
     return html`<section class="panel" id="distribution">
       <h2>p by class</h2>
@@ -231,7 +231,7 @@ class DatasetLab extends LitElement {
     return this.#working || this.#session!.isStale(this.store.state);
   }
 
-  /** A line about the progress, shown while the results do not match the settings. */
+  /** A line about the progress, which is shown while the results do not match the settings. */
   #status() {
     const { progress, data } = this.#session!;
     if (!this.#stale && data) return nothing;

@@ -10,7 +10,7 @@ import { percent } from '../../panels/words.js';
 
 const classOf = ({ label, predicted }: Row): number => label ?? predicted;
 
-/** Colours repeat after six classes; the later ones are paler. */
+/** Colours repeat after six classes; further classes are paler. */
 const strength = (of: number): number => (of < colourCount ? 1 : 0.45);
 
 /** The values of p of each class, ascending. */
@@ -40,7 +40,7 @@ function band(values: readonly number[], x: (p: number) => number, y: (share: nu
   return [...edge(half), ...edge(-half).reverse()].join(' ');
 }
 
-/** Solid lines for the network, dashed lines for the compared one. The marked class is highlighted, with its band. */
+/** Solid lines for the network, dashed lines for the one to compare with. The marked class is highlighted and has its band. */
 export function distributionFigure(rows: readonly Row[], compared: readonly Row[] | undefined, marked: number | undefined) {
   const share = (scale: ReturnType<typeof linearScale>, label: string) => ({
     ...{ scale, ticks: [0, 0.25, 0.5, 0.75, 1], label, format: (value: number) => percent(value).replace('.0', '') },

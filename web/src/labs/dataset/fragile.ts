@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The most fragile class: a reply to the reader's guess, and the mean of p of each class with its interval.
+// The most fragile class: a reply to the user's guess, and the mean p of each class with its interval.
 import { html, nothing, svg } from 'lit';
 import type { Row } from 'probust';
 import type { Bias } from 'probust/analysis';
@@ -16,7 +16,7 @@ function lowestOf({ classes, fragile }: Bias) {
   return { lowest, near };
 }
 
-/** "9 (80.6%), 3 (82.0%) and 4 more classes". */
+/** A text such as "9 (80.6%), 3 (82.0%) and 4 more classes". */
 function listed(near: Bias['classes'], name: Name): string {
   const named = near.slice(0, mostNamed).map((each) => `${name(each.class)} (${percent(each.mean)})`);
   const more = near.length - named.length;
@@ -61,7 +61,7 @@ const row = (each: Bias['classes'][number], name: Name) => {
   </tr>`;
 };
 
-/** If there are labels: the accuracy without noise and under noise. */
+/** The accuracies without noise and under noise, if there are labels. */
 export function accuracies(rows: readonly Row[]) {
   const labelled = rows.filter(({ label, pLabel }) => label !== null && pLabel != null);
   if (labelled.length === 0) return nothing;

@@ -6,7 +6,7 @@ import { percent, percentOf } from '../../panels/words.js';
 import type { Data, Item } from './session.js';
 import './thumbnail.js';
 
-/** At most this many numbers of a point are listed. */
+/** The largest number of a point's values that are listed. */
 const mostNumbers = 6;
 
 function numbersOf(point: Float32Array): string {
@@ -14,7 +14,7 @@ function numbersOf(point: Float32Array): string {
   return [...shown, ...(point.length > mostNumbers ? ['…'] : [])].join(' · ');
 }
 
-/** Classes without a name are shown by their index. */
+/** The name of a class; its index if it has no name. */
 export const nameIn =
   ({ classNames }: Pick<Data, 'classNames'>) =>
   (of: number): string =>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows of a run: the SQLite file that `probust estimate -o RUN.sqlite` writes.
+// Reads the rows of a run: the SQLite file that `probust estimate -o RUN.sqlite` writes.
 import type { Row } from 'probust';
 import { readRows } from 'probust/data';
 import initSqlJs, { type Database } from 'sql.js';
@@ -8,7 +8,7 @@ import sqliteUrl from 'sql.js/dist/sql-wasm-browser.wasm?url';
 /** Byte 18 of an SQLite file is 2 in WAL mode, in which the newest rows may still be in the -wal file. */
 const inWalMode = 2;
 
-/** Reads the view of a run that has the columns of a .jsonl file, without the probabilities of the classes, which are binary. */
+/** Reads the run's view that has the columns of a .jsonl file, except the probabilities of the classes, which are binary. */
 function linesOf(database: Database): string {
   const statement = database.prepare('SELECT * FROM estimates');
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// <probust-scatter>: p against softmax, one dot for each point, and a rectangle that selects some of them. Its corners
-// are moved with the pointer or the arrow keys; mouse and pen draw a new one. A touch scrolls, except on a corner.
+// <probust-scatter>: p against softmax, one dot for each point, and a rectangle that selects some of them. Its corners are moved
+// with the pointer or the arrow keys; mouse and pen can draw a new one. Touching the plot scrolls the page, except on a corner.
 import { css, html, LitElement } from 'lit';
 import { css as colour, type Palette } from '../../draw/palette.js';
 import type { Item } from './session.js';
@@ -11,9 +11,9 @@ export type Brush = readonly [number, number, number, number];
 const margin = { left: 44, right: 10, top: 8, bottom: 38 };
 const dotRadius = 3.5;
 const ringRadius = 8;
-/** A press chooses a dot within this many pixels. */
+/** Pressing within this many pixels of a dot chooses it. */
 const reach = 14;
-/** A shorter movement is a press, not a rectangle. */
+/** A shorter movement is a press and does not draw a rectangle. */
 const leastDrawn = 0.01;
 
 export const isSelected = ({ row, softmax }: Item, [pLow, pHigh, sLow, sHigh]: Brush): boolean =>
@@ -116,7 +116,7 @@ export class Scatter extends LitElement {
     this.dispatchEvent(new CustomEvent<Brush>('brush', { detail: brush }));
   }
 
-  /** A pen that approaches prevents scrolling, so that it can draw. */
+  /** When a pen approaches, prevents scrolling, so that the pen can draw. */
   #hover({ type, pointerType, target }: PointerEvent): void {
     (target as HTMLElement).style.touchAction = type === 'pointerenter' && pointerType === 'pen' ? 'none' : '';
   }

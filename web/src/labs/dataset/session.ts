@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rows that the data-set lab shows: computed by the package in all free workers, or read from a file.
+// The rows that the data-set lab shows: either computed by the package in all free workers, or read from a file.
 import type { Model, Probust, Row } from 'probust';
 import type { Bias, Ranking } from 'probust/analysis';
 import { takeProbust, type Lease } from 'probust/page';
@@ -9,13 +9,13 @@ import { sources, type Asked, type Points } from './sources.js';
 /** A point of the scatter plot. */
 export interface Item {
   row: Row;
-  /** The largest softmax probability; null if the file has none. */
+  /** The largest softmax probability; null if the file does not contain it. */
   softmax: number | null;
 }
 
 export interface Data {
   items: Item[];
-  /** The rows with p, without those of softmax, for summaries. */
+  /** The rows with p (not those with softmax), for summaries. */
   rows: Row[];
   /** The points; undefined for rows of a file. */
   points: Points | undefined;
@@ -23,7 +23,7 @@ export interface Data {
   classNames: string[] | undefined;
   /** A description of the points and of how p was estimated. */
   about: string;
-  /** The settings of these results; undefined for rows of a file. */
+  /** The settings with which these results were computed; undefined for rows of a file. */
   settings: string | undefined;
   /** The mean p of each class. */
   bias: Bias;
@@ -47,7 +47,7 @@ export interface DatasetCallbacks {
 }
 
 const mostWorkers = 8;
-/** The number of noisy samples per selected point, from which the classes of failing samples are found. */
+/** The number of noisy samples per selected point, which show the classes of failing samples. */
 export const takeoverCopies = 200;
 /** Points at each end of the ranking. */
 const rankedCount = 6;
@@ -57,16 +57,16 @@ const settingsOf = ({ dataSource, dataCount, dataSigma, dataSeed }: Asked): stri
 
 const noiseOf = ({ dataSigma }: Asked): string => `gaussian:${dataSigma}`;
 
-/** "gaussian:0.3" in words. */
+/** A noise such as "gaussian:0.3" in words. */
 const noiseWords = (noise: string): string => {
   const [kind, sigma] = noise.split(':');
   return kind === 'gaussian' && Number(sigma) > 0 ? `Gaussian noise of sigma ${sigma}` : `the noise ${noise}`;
 };
 
-/** How p was computed. The number in auto's canonical text is left out. */
+/** How p was computed. The number in the canonical text of `auto` is omitted. */
 const howOf = ({ estimator, noise }: Row): string => `p by ${estimator.replace(/^auto:.*/, 'auto')} with ${noiseWords(noise)}`;
 
-/** p and softmax of each point, from rows of both estimators. */
+/** p and softmax of each point, from the rows of both estimators. */
 export function itemsOf(all: readonly Row[]): { items: Item[]; rows: Row[] } {
   const isSoftmax = ({ estimator }: Row) => estimator.startsWith('softmax');
   const first = all.find((row) => !isSoftmax(row));
@@ -86,7 +86,7 @@ export async function contentOf(file: File): Promise<Content> {
   return table || /\.jsonl$/i.test(file.name) ? 'rows' : 'points';
 }
 
-/** The reader of runs is loaded when the first one is opened. */
+/** Loads the reader of runs when the first run is opened. */
 async function rowsOf(file: File, content: Content): Promise<Row[]> {
   if (content === 'run') return (await import('./runs.js')).readRun(file);
   return (await import('probust/data')).readRows(file);
@@ -94,22 +94,22 @@ async function rowsOf(file: File, content: Content): Promise<Row[]> {
 
 export class DatasetSession {
   data: Data | undefined;
-  /** Undefined if no work is in progress; defined at first, because the lab starts its first request at once. */
+  /** Undefined if no work is in progress; initially defined, because the lab starts its first request immediately. */
   progress: Progress | undefined = { done: 0, planned: 0 };
   #lease: Lease | undefined;
-  /** The networks of the sources used so far, and one from a file. */
+  /** The networks of the sources that were used so far, and one from a file. */
   readonly #models = new Map<string, Promise<Model>>();
   #second: { name: string; model: Model } | undefined;
   /** Points from a file, which replace the source's. */
   #points: Points | undefined;
   #controller = new AbortController();
   #key = '';
-  /** A counter of changes outside of the state: new networks and points from files. */
+  /** A counter of changes outside the state: new networks and points from files. */
   #version = 0;
 
   constructor(private readonly callbacks: DatasetCallbacks) {}
 
-  /** Generates and estimates the points, unless the results exist already. */
+  /** Generates and estimates the points, unless the results already exist. */
   ask(asked: Asked): void {
     const key = `${settingsOf(asked)} ${this.#version}`;
     if (key === this.#key) return;
@@ -195,7 +195,7 @@ export class DatasetSession {
     this.#models.clear();
   }
 
-  /** For each row: the class that most of the failing samples get; null if none fails. */
+  /** For each row: the class that most of its failing samples get; null if none fails. */
   async takeovers(rows: readonly Row[], asked: Asked): Promise<Map<number, number | null>> {
     const { points } = this.data!;
     if (!points || rows.length === 0) return new Map();

@@ -6,14 +6,14 @@ import type { DataSource, State } from '../../state/state.js';
 import { pixelUnit } from '../controls.js';
 import { bytesOf } from '../../engine/files.js';
 
-/** Points to estimate. */
+/** Points for which to estimate p. */
 export interface Points {
   /** A noun for the points, such as "generated digits" in "500 generated digits". */
   noun: string;
   x: Float32Array;
   labels: Labels | undefined;
   pointShape: number[];
-  /** Each point as text; without it, its numbers are shown. */
+  /** Each point as text; if undefined, its numbers are shown. */
   words?: string[];
 }
 
@@ -23,7 +23,7 @@ interface Source {
   title: string;
   /** The unit of sigma. */
   unit: string;
-  /** Names of the classes; without them, numbers. */
+  /** Names of the classes; if undefined, their numbers are shown. */
   classNames: string[] | undefined;
   /** Whether any number of points can be generated. */
   generated: boolean;
@@ -31,7 +31,7 @@ interface Source {
   network(signal: AbortSignal): Promise<Uint8Array>;
 }
 
-/** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
+/** Digits that the network was not trained on: the training script uses the seeds 0 and 1. */
 const digitSeed = 500;
 
 /** Loads the table lab's module, which has the tables and their models; the other sources do not need it. */

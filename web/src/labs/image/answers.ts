@@ -28,11 +28,14 @@ type NoiseOf = NoiseOptions & { seed: number; signal: AbortSignal };
 
 const noiseOf = ({ seed, clip }: Asked, signal: AbortSignal): NoiseOf => ({ seed, signal, ...(clip && { clip: [0, 1] }) });
 
-/** The samples must fit into memory, whatever the size of the image. */
+/** The samples must fit into memory, however large the image is. */
 const mostValues = 4 << 20;
 const cloudCount = ({ x, copies }: Asked): number => Math.max(2, Math.min(copies, Math.floor(mostValues / x.length)));
 
-/** The results for every move of the pen or the slider, such as the count and exactly the samples that were counted. */
+/**
+ * The results that are computed for every move of the pen or the slider, such as the count, and exactly the samples that were
+ * counted.
+ */
 export interface Quick {
   asked: Asked;
   row: Row;
@@ -87,7 +90,7 @@ export interface Listed {
   /** The requested estimators, one per row. */
   forms: string[];
   rows: Row[];
-  /** Undefined if it takes too long: without gradients, a random search makes thousands of sequential passes. */
+  /** Undefined if the search takes too long: without gradients, it is random and makes thousands of sequential passes. */
   boundary: NearestBoundary | undefined;
 }
 
@@ -106,7 +109,7 @@ export async function askListed({ model, refusal }: Loaded, asked: Asked, forms:
 
 const scales = [0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1];
 
-/** The curve of `mc` comes first. Yields after each estimator, so that something can be drawn early. */
+/** The curve of `mc` is the first. Yields after each estimator, so that something can be drawn early. */
 export async function* askCurves(model: Model, asked: Asked, forms: string[], signal: AbortSignal): AsyncGenerator<Curves> {
   const noise = scales.map((sigma) => `gaussian:${sigma}`);
   const byEstimator = new Map<string, Row[]>();
@@ -128,7 +131,7 @@ export interface Plane {
 
 const planeCopies = 300;
 
-/** The FLOPs to spend on the whole plane, which take a second or two. */
+/** The number of FLOPs to spend on the whole plane, which takes a second or two. */
 const planeFlops = 1.2e10;
 
 function resolutionOf({ flops }: ModelInfo): number {
@@ -179,7 +182,7 @@ export async function askPlane(
   return { slice, copies, predicted: cloud.predicted, step: step && [step[0]!, step[1]!] };
 }
 
-/** One sample per noise scale, all with the same draw. */
+/** One noisy sample per noise scale, all from the same draw. */
 export interface Preview {
   sigma: number;
   values: Float32Array;

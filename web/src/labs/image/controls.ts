@@ -120,7 +120,7 @@ export function digitBar({ store, onFile }: Opening, picture: Picture | undefine
     </div>`;
 }
 
-/** Common preprocessing of pixels. */
+/** A common kind of preprocessing of pixels. */
 interface Preset {
   name: string;
   /** x is in [0, 1]; the model's input is (x - mean) / std. */
@@ -166,7 +166,7 @@ const numbersField = (name: string, key: 'imageMean' | 'imageStd', store: Store)
       }}
   /></label>`;
 
-/** Names in the order of the model's classes. */
+/** The class names, in the order of the model's classes. */
 const namesField = (store: Store) =>
   html`<label class="field"
     ><span>Class names</span>
@@ -207,7 +207,7 @@ function preparationFields(store: Store, channels: number) {
   </div>`;
 }
 
-/** Which engine runs the network, and which estimators it lacks. */
+/** A line that says which engine runs the network, and which estimators that engine lacks. */
 function engineLine({ loaded }: ImageSession) {
   if (!loaded) return nothing;
   const { model, refusal } = loaded;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of noisy samples: exactly those that are counted, and a preview at each of several noise scales.
+// Pictures of noisy samples: exactly the counted ones, and a preview at each of several noise scales.
 import { css, html, nothing } from 'lit';
 import type { Curves } from '../../panels/curves.js';
 import { percent, tidy } from '../../panels/words.js';

@@ -50,7 +50,7 @@ export function previewsPanel({ store, answers, picture }: FigureParts) {
 const picturesWidth = 380;
 const side = 182;
 
-/** Pixels inside an SVG. A data URL would need a content security policy that allows it. */
+/** Draws pixels inside an SVG. A data URL would need a content security policy that allows it. */
 const pixels = (image: ImageData, x: number, y: number, width: number) => svg`
   <foreignObject x=${x} y=${y} width=${width} height=${(width * image.height) / image.width}><probust-pixels .image=${image}></probust-pixels></foreignObject>`;
 
@@ -144,7 +144,7 @@ function planeCopies({ copies, predicted, slice }: Plane, target: number, palett
   });
 }
 
-/** Both directions have the same scale, so one axis is enough. */
+/** The axis for both directions, which have the same scale. */
 const planeAxis = (reach: number) => svg`<g class="axis">
     <text x="0" y=${planeSize + 17}>−${tidy(reach, 2)}</text>
     <text x=${planeSize / 2} y=${planeSize + 17} text-anchor="middle">0</text>

@@ -44,7 +44,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     return new ImageSession(this.engine, () => this.state, { ...callbacks, loaded });
   }
 
-  /** The message about a rejected file disappears with the next change. */
+  /** The message about a rejected file disappears with the next change of the state. */
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
     this.settled('file');
     super.stateChanged(state, before);
@@ -151,7 +151,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     </div>`;
   }
 
-  /** The inputs of the panels; undefined before there is a network with its picture. */
+  /** The inputs of the panels; undefined until there is a network with its picture. */
   #figureParts(): FigureParts | undefined {
     const { picture, loaded, answers } = this.session;
     if (!picture || !loaded) return undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stores the model file that the user opened last in the browser, so that it is available after a reload.
+// Stores the most recently opened model file in the browser, so that it is available after a reload.
 
 interface KeptModel {
   name: string;
@@ -38,8 +38,8 @@ async function within<T>(mode: IDBTransactionMode, use: (models: IDBObjectStore)
 }
 
 /**
- * Stores the model in place of an earlier one. The promise resolves when the model is stored, or after a time limit if the
- * storage does not respond. Does nothing if the browser allows no storage.
+ * Stores the model, replacing any earlier one. The promise resolves when the model is stored, or after a time limit if the
+ * storage does not respond. Does nothing if the browser does not allow storage.
  */
 export async function keepModel(model: KeptModel): Promise<void> {
   const stored = within('readwrite', (models) => models.put(model, key)).catch(() => undefined);

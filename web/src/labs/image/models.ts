@@ -28,7 +28,7 @@ export class Refused extends Error {
 type Load = (options: ModelOptions) => Promise<Model>;
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | null)?.code;
-/** The message without its hint, which is for developers. */
+/** The error's message without its hint, which is for developers. */
 const sentenceOf = (error: unknown): string => {
   const hint = (error as { hint?: string } | null)?.hint;
   return hint ? messageOf(error).slice(0, -hint.length - 2) : messageOf(error);
@@ -54,7 +54,9 @@ function optionsOf(preparation: Preparation, { channels, height, width }: Shape)
   return { mean, std, layout, shape: [channels, height, width] };
 }
 
-/** The shape is known only after loading, so the model may be loaded twice: the second time with options for its shape. */
+/**
+ * The shape is known only after loading, so the model may have to be loaded twice, the second time with options for its shape.
+ */
 async function prepared(load: Load, preparation: Preparation): Promise<Omit<Loaded, 'refusal'>> {
   const plain = await load({});
   try {
@@ -100,7 +102,7 @@ async function loadInstead(engine: Engine, side: Side, bytes: Uint8Array, prepar
   }
 }
 
-/** Fewer samples for slower models: an estimate should take about a second. */
+/** The number of samples: fewer for slower models, so that an estimate takes about a second. */
 export function copiesFor({ flops }: ModelInfo): number {
   if (Number.isNaN(flops)) return 300;
   return flops < 3e6 ? 1000 : flops < 3e7 ? 300 : 100;

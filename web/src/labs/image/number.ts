@@ -10,7 +10,7 @@ import { patternOf } from './paint.js';
 
 export type Label = (of: number) => string;
 
-/** Classes without a name are shown by their index in the model. */
+/** The name of a class; its index in the model if it has no name. */
 export const labelBy =
   (names: readonly string[]): Label =>
   (of) =>
@@ -52,7 +52,7 @@ interface NumberView {
   right: number | undefined;
 }
 
-/** A warning if the prediction without noise is wrong, because a large p is then not good. */
+/** A warning if the prediction without noise is wrong, because a large p is then no good sign. */
 function wrongLine({ row, cloud }: Quick, right: number | undefined, label: Label) {
   if (right === undefined || right === row.target) return nothing;
   const correct = sharesOf(cloud.predicted).find(({ of }) => of === right)?.share ?? 0;
@@ -87,7 +87,7 @@ interface BarsView extends Pick<NumberView, 'label' | 'right'> {
   onRival(rival: number | undefined): void;
 }
 
-/** Further classes are summed up in one line. */
+/** The largest number of bars; further classes are summed up in one line. */
 const mostBars = 7;
 
 function bar({ of, share }: Share, view: BarsView, most: number) {

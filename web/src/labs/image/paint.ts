@@ -7,7 +7,7 @@ import { colourOf, mix, type Palette } from '../../draw/palette.js';
 import { roomiest, type Place } from '../../draw/places.js';
 import type { Shape } from './picture.js';
 
-/** Pixels that become brighter are warm, darker ones cold; unchanged ones have the background's colour. */
+/** Pixels that become brighter are warm, darker ones cold; unchanged pixels have the colour of the background. */
 export function paintDirection({ channels, height, width }: Shape, step: ArrayLike<number>, palette: Palette): ImageData {
   const area = height * width;
   const image = new ImageData(width, height);
@@ -64,14 +64,14 @@ export function boundaryPath({ margin, resolution }: Slice, size: number): strin
   const at = ([column, row]: readonly number[]) =>
     `${((column! - 0.5) * scale).toFixed(1)} ${(size - (row! - 0.5) * scale).toFixed(1)}`;
   const { coordinates } = contours().size([resolution, resolution]).contour(Array.from(margin), 0);
-  // Rings also run along the edge of the picture, which is not a boundary: the picture's frame hides that part.
+  // Rings also run along the edge of the picture, which is not a boundary. The picture's frame hides that part.
   return coordinates
     .flat()
     .map((ring) => `M${ring.map((each) => at(each as number[])).join('L')}Z`)
     .join('');
 }
 
-/** Where to write the classes' names in a picture of `size` per side: for each class, the point furthest from the others. */
+/** Where to write the classes' names in a picture of `size` per side: for each class, the point farthest from other classes. */
 export function planeNames({ predicted, resolution }: Slice, size: number): Place[] {
   const stride = Math.max(1, Math.floor(resolution / 24));
   const places: Place[] = [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The drawing area, for mouse, finger or arrow keys.
+// The drawing area, which is used with mouse, finger or arrow keys.
 import { css, html, LitElement, nothing } from 'lit';
 import { sharedStyles } from '../../style/shared.js';
 import { stroked, toImageData, type Picture, type Point } from './picture.js';
@@ -84,7 +84,7 @@ class DrawingPaper extends LitElement {
       this.#last = at;
     }
     if (!this.#last || event.buttons === 0) return;
-    // A stylus's eraser end and the secondary mouse button erase.
+    // The eraser end of a stylus and the secondary mouse button erase.
     this.#draw(this.#last, at, this.erase || (event.buttons & (2 | 32)) !== 0);
     this.#last = at;
   }

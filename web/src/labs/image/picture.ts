@@ -40,7 +40,7 @@ export function shapeOf({ pointShape }: ModelInfo): Shape | undefined {
   return isChannels(third) ? { channels: third, height: first!, width: second! } : undefined;
 }
 
-/** Whether the model's input is channels-last. */
+/** Whether the model's input is stored channels-last. */
 export const channelsLast = ({ pointShape }: ModelInfo): boolean => pointShape.length === 3 && pointShape[2] === 3;
 
 export const blank = (shape: Shape): Picture => ({
@@ -62,7 +62,7 @@ export function toImageData({ channels, height, width, values }: Picture): Image
   return image;
 }
 
-/** Luminance with the weights of ITU-R BT.601; grey keeps its value. */
+/** Luminance with the weights of ITU-R BT.601; greys keep their value. */
 const grey = (r: number, g: number, b: number) => Math.round(0.299 * r + 0.587 * g + 0.114 * b);
 
 function fromImageData({ data, width, height }: ImageData, channels: 1 | 3): Picture {
@@ -82,7 +82,7 @@ const canvasOf = (width: number, height: number): CanvasRenderingContext2D => {
   return canvas.getContext('2d', { willReadFrequently: true })!;
 };
 
-/** The picture scaled to cover another shape and cropped around its centre. */
+/** Scales the picture to cover another shape, and crops it around its centre. */
 function cover(source: CanvasImageSource, from: { width: number; height: number }, shape: Shape): Picture {
   const ctx = canvasOf(shape.width, shape.height);
   const scale = Math.max(shape.width / from.width, shape.height / from.height);
@@ -109,7 +109,7 @@ export async function fromFile(file: Blob, shape: Shape): Promise<Picture> {
   return picture;
 }
 
-// Encoding in links: the shape, and bytes in base64, with runs of zeros shortened, because a drawn digit is mostly black.
+// Encoding in links: the shape, followed by bytes in base64. Runs of zeros are shortened, because a drawn digit is mostly black.
 
 function packed(bytes: Uint8Array): number[] {
   const out: number[] = [];
@@ -148,7 +148,7 @@ function fromBase64(code: string): Uint8Array {
 
 const mostElements = 4 << 20;
 
-/** Undefined if the text is not a picture: the link may have been edited. */
+/** The picture that the text encodes; undefined if there is none, because the link may have been edited. */
 export function decode(text: string): Picture | undefined {
   const [, channels, height, width, code] = /^([13])x(\d{1,4})x(\d{1,4})\.([\w-]*)$/.exec(text) ?? [];
   if (code === undefined) return undefined;
@@ -163,7 +163,7 @@ export function decode(text: string): Picture | undefined {
 
 export type Point = readonly [x: number, y: number];
 
-/** Draws a soft line between two points, in pixels: bright, or dark to erase. */
+/** Draws a soft line between two points, given in pixels: bright, or dark to erase. */
 export function stroked(picture: Picture, from: Point, to: Point, erase: boolean): Picture {
   const values = picture.values.slice();
   const { channels, height, width } = picture;

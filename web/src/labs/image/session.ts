@@ -36,7 +36,7 @@ export interface ImageCallbacks extends SessionCallbacks {
 
 const restMilliseconds = 180;
 
-/** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
+/** Digits that the network was not trained on: the training script uses the seeds 0 and 1. */
 const variantSeed = 1000;
 
 /** Preprocessing that changes nothing: the default for every new network. */
@@ -48,7 +48,7 @@ const networkKey = (name: string, { imageMean, imageStd, imageLayout }: Preparat
 export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
   loaded: Loaded | undefined;
   picture: Picture | undefined;
-  /** Name of the file that was dropped. */
+  /** Name of the file that the user dropped. */
   name = '';
   /** Key of the network in use or being loaded. */
   #networkKey = '';
@@ -121,7 +121,7 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
     this.loading.stop();
     this.stopAsking();
     this.network?.dispose();
-    // ONNX Runtime has one session only, which serves requests of both kinds.
+    // There is only one ONNX Runtime session, which serves requests of both kinds.
     const patient = async () =>
       found.refusal === undefined ? (await load(this.engine, 'patient', bytes, preparation)).model : found.model;
     this.network = new Network(found.model, patient);
@@ -133,7 +133,7 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
     this.#draw();
   }
 
-  /** Makes the picture that the state describes, in the shape that the network expects if there is a network. */
+  /** Creates the picture that the state describes, in the shape that the network expects if there is a network. */
   #draw(): void {
     this.#drawing.run(async (signal) => {
       const { loaded } = this;

@@ -5,9 +5,9 @@ export interface Ui {
   form: string | undefined;
   /** The class whose direction is shown; undefined for the nearest boundary. */
   rival: number | undefined;
-  /** Index of the scale that the pointer reads in the chart. */
+  /** Index of the scale that the pointer selects in the chart. */
   readSigma: number | undefined;
   erase: boolean;
-  /** A file is being dragged over the lab. */
+  /** Whether a file is being dragged over the lab. */
   over: boolean;
 }

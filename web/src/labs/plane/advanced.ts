@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The panels that beginners do not see. Loaded when they are first shown, so that the first result does not wait for them.
+// The panels that beginners do not see. They are loaded when they are first shown, so that the first result does not wait for
+// them.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { classColour, letter, rivalOf } from '../../draw/classes.js';
@@ -85,7 +86,7 @@ export function countingPanel({ answers, key }: FigureParts) {
   });
 }
 
-/** A table of the rivals: the margin, the norm of its gradient, and z by the linearisations of `taylor` and `mmse`. */
+/** A table of the rivals: the margin, the norm of its gradient, and z from the linearisations of `taylor` and `mmse`. */
 export function rivalTable({ answers, key, ui, point }: FigureParts) {
   const { quick, listed } = answers;
   if (!quick) return nothing;

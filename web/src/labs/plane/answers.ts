@@ -40,14 +40,14 @@ export async function askQuick(model: Model, asked: Asked, signal: AbortSignal):
   return { asked, truth: rows[0]!, linear, cloud };
 }
 
-/** The smoothed classifier, which predicts the class that most noisy samples get (Cohen et al. 2019). */
+/** The smoothed classifier, which predicts the class that noisy samples get most often (Cohen et al. 2019). */
 export interface Votes {
   /** A row for each class as the target. */
   rows: Row[];
   winner: number;
   /** The certified radius, computed from counts; null if there is none. */
   radius: number | null;
-  /** The lower bound of the winner's share, from which the radius follows. */
+  /** The lower bound of the winner's share, which determines the radius. */
   pLow: number | null;
   /** Why there is no radius for this noise, or null. */
   reason: string | null;
@@ -92,14 +92,14 @@ export async function askCounted(probust: Probust, model: Model, asked: Asked, s
   return { union, product: product.pFail ?? NaN, sigmoid, normal, truth };
 }
 
-/** The noise at several scales, for one request. */
+/** The noise at several scales, to be estimated in one request. */
 function noises(asked: Asked, sigmas: readonly number[]): Omit<Noise, 'noise'> & { noise: string[] } {
   const each = sigmas.map((sigma) => noiseOf({ ...asked, sigma }));
   const { noise: _, ...common } = each[0]!;
   return { ...common, noise: each.map(({ noise }) => noise) };
 }
 
-/** The smoothed classifier's vote at the point, and the radius within which it certainly stays the same. */
+/** The smoothed classifier's vote at the point, and the radius within which this vote is certain not to change. */
 export async function askVotes(probust: Probust, model: Model, asked: Asked, signal: AbortSignal): Promise<Votes> {
   const classes = Array.from({ length: model.info.classes }, (_, of) => of);
   const options = { ...noiseOf(asked), seed: asked.seed, signal };
@@ -149,7 +149,7 @@ export async function* askConvergence(
       run.cost = forwards + backwards;
       if (p !== null) run.errors.push(Math.abs(p - exact));
     });
-    // A new object each time, so that a change can be detected.
+    // Yields a new object each time, so that changes can be detected.
     yield { truth: exact, families };
   }
 }

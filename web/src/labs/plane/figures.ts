@@ -39,7 +39,7 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   });
 }
 
-/** A line about the worst case, the nearest boundary, and about p, the average case, if p is on screen. */
+/** A line about the worst case (the nearest boundary) and, if p is on screen, about the average case (p). */
 export function boundaryLine({ answers, key, store: { state } }: FigureParts) {
   const { listed, quick } = answers;
   if (!listed || !quick || !Number.isFinite(listed.value.boundary.distance)) return nothing;

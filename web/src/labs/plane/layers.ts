@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draws a scene on a canvas. Regions are cached until the network, the size or the theme changes; the rest is redrawn.
+// Draws a scene on a canvas. Regions are cached until the network, the size or the theme changes; everything else is redrawn each
+// time.
 import { Cached } from '../../draw/cached.js';
 import { drawArrow, drawAxes, drawCloud, drawData, drawLetter, type Copies, type Labelled } from '../../draw/cloud.js';
 import type { Field } from '../../draw/field.js';
@@ -55,7 +56,7 @@ interface Regions {
   names: Place[];
 }
 
-/** The layer that does not move with the point: regions (coarse if requested) and data. */
+/** The layer that does not move with the point: regions (painted coarsely if requested) and data. */
 function base(
   field: Field,
   { view, coarse, data }: Pick<Scene, 'view' | 'coarse' | 'data'>,
@@ -140,7 +141,9 @@ export class PictureLayers {
   }
 }
 
-/** A contour of the noise at a multiple of its standard deviation: constant density, or the border of uniform noise. */
+/**
+ * A contour of the noise at a multiple of its standard deviation: a line of constant density or, for uniform noise, its border.
+ */
 function contour(ctx: CanvasRenderingContext2D, [x, y]: Pair, { noise, angle }: Spread, [a, b]: Pair): void {
   ctx.beginPath();
   if (noise === 'gaussian') return ctx.ellipse(x, y, a, b, (-angle * Math.PI) / 180, 0, 2 * Math.PI);
@@ -155,7 +158,7 @@ function contour(ctx: CanvasRenderingContext2D, [x, y]: Pair, { noise, angle }: 
   ctx.closePath();
 }
 
-/** Where contours are drawn, in standard deviations. Uniform noise ends at √3. */
+/** The multiples of the standard deviation at which contours are drawn. Uniform noise ends at √3. */
 const contours: Record<Spread['noise'], readonly number[]> = {
   gaussian: [1, 2],
   uniform: [Math.sqrt(3)],
@@ -189,7 +192,7 @@ function drawRings(ctx: CanvasRenderingContext2D, size: number, scene: Scene, pa
   ctx.restore();
 }
 
-/** The range of the sensor, to which noisy samples are clipped. */
+/** Draws the range of the sensor, to which noisy samples are clipped. */
 function drawSensor(
   ctx: CanvasRenderingContext2D,
   size: number,

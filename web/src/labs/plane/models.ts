@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pretrained networks, made by scripts/make-models.mjs.
+// Pretrained networks, which scripts/make-models.mjs creates.
 import moonsUrl from '../../../models/moons.onnx?url';
 import sixUrl from '../../../models/six.onnx?url';
 import three from '../../../models/three.onnx?inline';
@@ -24,7 +24,7 @@ const inlined = (url: string): Uint8Array => Uint8Array.from(atob(url.slice(url.
 export const pretrained: Record<string, Pretrained> = {
   three: {
     title: 'three arms',
-    // The first picture needs no request for its network.
+    // The network is inlined, so that the first picture needs no request for it.
     read: () => Promise.resolve(inlined(three)),
     data: { data: 'spirals', classes: 3, trainSeed: 0 },
   },

@@ -15,13 +15,16 @@ export interface Noise {
 
 type NoiseState = Readonly<Pick<State, 'noise' | 'clip' | keyof Ellipse>>;
 
-/** Only Gaussian noise can be an ellipse; the coordinates of the others are independent. */
+/**
+ * The noise as an ellipse. Only Gaussian noise can be an ellipse that is not a circle; the coordinates of other noise are
+ * independent.
+ */
 export function spreadOf({ noise, clip, sigma, ratio, angle }: NoiseState): Spread {
   const ellipse = noise === 'gaussian' ? { ratio, angle } : { ratio: 1, angle: 0 };
   return { noise, sigma, ...ellipse, clip: clip ? sensor : undefined };
 }
 
-/** A full covariance if the ellipse is not a circle. */
+/** Gaussian noise, with a full covariance if the ellipse is not a circle. */
 function gaussian({ sigma, ratio, angle }: Ellipse): Noise {
   if (ratio === 1) return { noise: `gaussian:${sigma}` };
   const { long, short } = axes({ sigma: 1, ratio, angle });
@@ -30,10 +33,13 @@ function gaussian({ sigma, ratio, angle }: Ellipse): Noise {
   return { noise: `gaussian:cov=shape:${sigma}`, arrays: { shape: { data, shape: [2, 2] } } };
 }
 
-/** Rounds half-widths and Laplace scales, so that they are short enough to be shown. */
+/** Rounds half-widths and Laplace scales, so that their texts are short. */
 const rounded = (value: number): number => Number(value.toPrecision(6));
 
-/** sigma is the standard deviation of each coordinate: the half-width divided by √3, or Laplace's scale times √2. */
+/**
+ * sigma is the standard deviation of each coordinate: the half-width of uniform noise divided by √3, or the Laplace scale times
+ * √2.
+ */
 export function noiseOf(state: NoiseState): Noise {
   const { noise, sigma, clip } = spreadOf(state);
   const clipped = clip ? { clip } : {};

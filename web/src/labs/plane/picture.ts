@@ -6,7 +6,7 @@ import { axes, inside, isInside, shapeTo, toData, toPixel, type Pair } from '../
 import { sharedStyles } from '../../style/shared.js';
 import { PictureLayers, type Scene } from './layers.js';
 
-/** Distance of the mark of a point outside the picture from its edge, in pixels. */
+/** Distance from the picture's edge to the mark for a point outside the picture, in pixels. */
 const markMargin = 16;
 
 class PlanePicture extends LitElement {
@@ -84,7 +84,7 @@ class PlanePicture extends LitElement {
   /** The size of 1rem in pixels. Text and marks grow with the page's text, as for a projector. */
   declare rem: number;
   readonly #layers = new PictureLayers();
-  /** An observer, because reading computed styles would force a layout in every frame of a drag. */
+  /** Observes the size, because reading computed styles would force a layout in every frame of a drag. */
   readonly #observer = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) {
       if (target === this) this.size = Math.round(contentRect.width);
@@ -118,7 +118,7 @@ class PlanePicture extends LitElement {
   }
 
   /**
-   * The dragged handle. The end of the long axis sets the size and direction of the noise; that of the short axis sets the
+   * The dragged handle. The end of the long axis sets the size and direction of the noise; the end of the short axis sets the
    * ratio of the axes.
    */
   #grip: 'long' | 'short' | undefined;
@@ -152,7 +152,7 @@ class PlanePicture extends LitElement {
     if (changed.has('scene')) this.#asked = undefined;
   }
 
-  /** Whether the press drags the point or a handle. A finger elsewhere on the picture does not. */
+  /** Whether the current press drags the point or a handle. A finger elsewhere on the picture does not. */
   #held = false;
 
   #press(event: PointerEvent): void {
@@ -186,7 +186,7 @@ class PlanePicture extends LitElement {
     if (!direction || !this.scene) return;
     event.preventDefault();
     const step = (this.scene.view.reach / 75) * (event.shiftKey ? 5 : 1);
-    // Several presses may come before the next scene.
+    // Several key presses may come before the next scene.
     const [x, y] = this.#asked ?? this.scene.at;
     this.#move([x + direction[0] * step, y + direction[1] * step]);
   }
@@ -210,7 +210,7 @@ class PlanePicture extends LitElement {
     return visible.map(([end, [x, y]]) => html`<div class="grip" data-end=${end} .style="left: ${x}px; top: ${y}px"></div>`);
   }
 
-  /** The position of the point's handle and, if the point is outside the picture, the direction of the point in degrees. */
+  /** The position of the point's handle. If the point is outside the picture, also the direction of the point, in degrees. */
   #place(): { at: Pair; outside: number | undefined } {
     if (!this.scene) return { at: [0, 0], outside: undefined };
     const [x, y] = toPixel(this.scene.view, this.size, ...this.scene.at);

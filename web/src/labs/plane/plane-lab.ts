@@ -32,8 +32,8 @@ const caption = html`<p class="caption small muted">
 </p>`;
 
 /**
- * While the point moves, the content next to the picture and below it is drawn at this interval. Nobody reads faster, and drawing all
- * tables and charts takes longer than drawing the picture.
+ * While the point moves, the content next to the picture and below it is drawn at this interval: nobody can read faster, and
+ * drawing all tables and charts takes longer than drawing the picture.
  */
 const readMilliseconds = 100;
 
@@ -47,7 +47,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   readonly #tint = new Cached<Tint>();
   #advanced: typeof import('./advanced.js') | undefined;
   #trainer: Trainer | undefined;
-  /** When the point or its noise changed, when and how often details were drawn, and the timer of the next drawing. */
+  /** When the point or its noise last changed, when and how often details were drawn, and the timer of the next drawing. */
   readonly #details = { asked: -Infinity, drawn: -Infinity, turn: 0, timer: 0 };
 
   constructor() {
@@ -88,14 +88,17 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   }
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
-    // The data that training needs may have arrived.
+    // The data that training was waiting for may have arrived.
     this.settled('training');
     if (before && this.session.key(state) !== this.session.key(before)) this.#details.asked = performance.now();
     super.stateChanged(state, before);
     this.#train(this.#training, state, before);
   }
 
-  /** Training follows the state: a shared state is trained again, a changed setting restarts with new weights. */
+  /**
+   * Training follows the state: the network of a shared state is trained again, and a changed setting restarts training with new
+   * weights.
+   */
   #train(trainer: Trainer, state: Readonly<State>, before: Readonly<State> | undefined): void {
     if (state.model !== 'trained') {
       if (trainer.playing) trainer.pause();
@@ -117,7 +120,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
 
   #trainerChanged(): void {
     if (!this.begun) return;
-    // The regions of the last network of a training run are drawn finely.
+    // The regions of the last network of a training run are drawn on the fine grid.
     if (!this.#training.playing && this.state.model === 'trained') this.session.settle();
     this.requestUpdate();
   }
@@ -156,7 +159,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     this.store.set({ model, ...pretrained[model]!.data });
   }
 
-  /** Pretrained networks cannot be trained further: training starts with new weights on their data. */
+  /** Starts training. Pretrained networks cannot be trained further, so training starts with new weights on their data. */
   #play(): void {
     const { model } = this.state;
     if (model !== 'trained') this.store.set({ ...pretrained[model]?.data, model: 'trained', epochs: 0 });
@@ -206,7 +209,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   }
 
   /**
-   * A number that changes when details must be drawn: at every update while nothing moves, at intervals during a move, and
+   * A number that changes when details must be drawn: at every update while nothing moves, at intervals during a move, and once
    * after it.
    */
   #turn(): number {
@@ -250,7 +253,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     );
   }
 
-  /** Loads the panels that a beginner does not see, once one of them is shown. */
+  /** Loads the panels that beginners do not see, as soon as one of them is shown. */
   #loadAdvanced(): void {
     const shown = ['slopes', 'boundary', 'convergence', 'correlation', 'counting', 'smoothing'];
     const wanted = this.state.more || shown.some((name) => this.state.panels.includes(name));

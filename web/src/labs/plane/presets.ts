@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pairs of points that show that distance to the boundary and p differ, after figures 1 and 2 of Scher and Trügler.
+// Pairs of points which show that the distance to the boundary and p are different, as in figures 1 and 2 of Scher and Trügler.
 import type { Pair } from '../../draw/view.js';
 import type { State } from '../../state/state.js';
 

@@ -20,7 +20,7 @@ import type { PlaneSession, PlaneValues } from './session.js';
 import type { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
-/** The tint, which is repainted when its inputs change, not on every hover. */
+/** The tint. It is repainted only when its inputs change, not on every hover. */
 function tintOf(tint: Cached<Tint>, field: Field, state: Readonly<State>, target: number, palette: Palette): Tint {
   const noise = spreadOf(state);
   const inputs = [field, ...state.x, ...Object.values(noise), target, palette.paper.join(), palette.classes.join()];
@@ -28,7 +28,7 @@ function tintOf(tint: Cached<Tint>, field: Field, state: Readonly<State>, target
 }
 
 /**
- * The noisy samples around the current point. Until the network has replied, the old samples move with the point and scale with sigma,
+ * The noisy samples around the current point. Until new samples arrive, the old ones move with the point and scale with sigma,
  * and their classes come from the field.
  */
 function copiesOf({ asked, cloud }: Quick, fresh: boolean, field: Field, state: Readonly<State>, count: number): Copies {
@@ -41,17 +41,17 @@ function copiesOf({ asked, cloud }: Quick, fresh: boolean, field: Field, state: 
 const lined = (x: readonly number[], { target, margins, gradients }: Linearization): Line[] =>
   linesOf(x as Pair, target, margins, gradients);
 
-/** With many classes, only this many lines are drawn, unless their estimator is hovered. */
+/** With many classes, only this many lines are drawn, unless the user hovers over their estimator. */
 const nearest = 3;
 
-/** The classes whose boundaries are nearest, measured in standard deviations of the noise. */
+/** The classes with the nearest boundaries, measured in standard deviations of the noise. */
 const nearestRivals = ({ rivals, z, target }: Linearization): number[] =>
   Array.from(rivals, (row, i) => ({ rival: rivalOf(row, target), z: z[i]! }))
     .sort((a, b) => a.z - b.z)
     .slice(0, nearest)
     .map(({ rival }) => rival);
 
-/** How many samples to draw for an estimator: as many as it uses, or all if its form has no number of samples. */
+/** The number of samples to draw for an estimator: as many as it uses, or all if its form has no number of samples. */
 const copiesFor = (form: string | undefined): number =>
   form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, cloudCount) : cloudCount;
 
@@ -64,7 +64,7 @@ interface SceneParts {
   tint: Cached<Tint>;
 }
 
-/** The lines of both linearisations, or only those of a hovered one, with its half-planes. */
+/** The lines of both linearisations, or only those of the hovered one, with its half-planes. */
 function linesIn(
   { quick, listed }: Answers<PlaneValues>,
   { key, family, rival, shown }: { key: string; family: string | undefined; rival: number | undefined; shown: boolean },
@@ -92,7 +92,7 @@ function arrowIn({ listed }: Answers<PlaneValues>, key: string): Scene['arrow'] 
   return Number.isFinite(distance) ? step : undefined;
 }
 
-/** The certified radius, within which the vote of the noisy samples does not change. */
+/** The certified radius, within which the majority vote of the noisy samples does not change. */
 function certifiedIn({ votes }: Answers<PlaneValues>, key: string): number | undefined {
   const radius = votes?.key === key ? votes.value.radius : null;
   return radius !== null && radius > 0 ? radius : undefined;
@@ -124,7 +124,7 @@ export function sceneOf({ state, session, trainer, ui, palette, tint }: ScenePar
   };
 }
 
-/** The points of a preset pair other than the current one. */
+/** The other points of the preset pair. */
 function ghostsOf(state: Readonly<State>, { preset }: Ui): Scene['ghosts'] {
   const points = presets.find(({ id }) => id === preset)?.points ?? [];
   return points.map((at, i) => ({ name: String(i + 1), at })).filter(({ at }) => at.some((value, i) => value !== state.x[i]));

@@ -30,7 +30,9 @@ export interface PlaneValues {
   convergence: Convergence;
 }
 
-/** The true p: from the finer quadrature if that belongs to the same request as the quick one, otherwise from the quick one. */
+/**
+ * The true p: from the finer quadrature if its result is for the same request as the quick one's, otherwise from the quick one.
+ */
 export const truthOf = ({ quick, listed }: Answers<PlaneValues>): Row | undefined =>
   listed && listed.key === quick?.key ? listed.value.truth : quick?.value.truth;
 
@@ -70,7 +72,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
     super.dispose();
   }
 
-  /** The current network is final: draws its regions on the fine grid. */
+  /** Called when the current network is final: draws its regions on the fine grid. */
   settle(): void {
     const bytes = this.#bytes;
     if (bytes) this.loading.run(() => this.use(bytes));
@@ -92,7 +94,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
     });
   }
 
-  /** Uses this network from now on. `passing`: whether training will soon replace it. */
+  /** Uses this network from now on. `passing`: whether it will soon be replaced by training. */
   async use(bytes: Uint8Array, passing = false): Promise<void> {
     const model = await this.engine.load('quick', bytes);
     requirePlane(model);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Randomised smoothing: the class that most noisy samples get, and how far the point can move without changing it.
+// Randomised smoothing: the class that noisy samples get most often, and how far the point can move without changing that class.
 import { html, svg } from 'lit';
 import { classColour, letter } from '../../draw/classes.js';
 import { panel, waiting } from '../../panels/panel.js';

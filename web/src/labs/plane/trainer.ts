@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Trains a small network on the data set, in the patient worker. It is deterministic, so a shared state can be trained again.
+// Trains a small network on the data set, in the patient worker. Training is deterministic, so the network of a shared state can
+// be trained again.
 import type { Dataset, LabelledPoints, Score, Training } from 'probust';
 import type { Engine } from '../../engine/engine.js';
 import { isAborted } from '../../engine/latest.js';
@@ -10,19 +11,19 @@ interface TrainerCallbacks {
   /** Called with each new network: its ONNX bytes and its score. */
   trained(bytes: Uint8Array, score: Score): Promise<void>;
   progress(done: number, planned: number): void;
-  /** Called when training starts or ends, or the data change. */
+  /** Called when training starts or ends, or when the data change. */
   changed(): void;
-  /** Called when training ends, with an error or without one. */
+  /** Called when training ends, with or without an error. */
   settled(error?: unknown): void;
 }
 
 const pointCount = 300;
 /** Duration of one turn of the loop: short enough to pause instantly. */
 const turnMilliseconds = 30;
-/** At most this many epochs per frame, so that progress is visible. */
+/** The largest number of epochs per frame, so that progress is visible. */
 const fastest = 2;
 
-/** A key of the settings whose change discards the weights. */
+/** A key of those settings whose change discards the weights. */
 const setting = ({ data, classes, points, hidden, activation, trainSeed }: Readonly<State>) =>
   JSON.stringify([data, classes, data === 'own' ? points : [], hidden, activation, trainSeed]);
 
@@ -87,7 +88,7 @@ export class Trainer {
     if (!this.playing) void this.#loop(1);
   }
 
-  /** Trains from new weights to the state's epoch in one run. */
+  /** Trains from new weights to the epoch in the state, in one run. */
   restore(): void {
     if (!trainable(this.state())) return this.#clear();
     void this.#attempt(async (signal) => {
@@ -100,7 +101,7 @@ export class Trainer {
     });
   }
 
-  /** Called if there are no data to train on. The network on screen stays. */
+  /** Called if there are no data to train on. The network on screen remains. */
   #clear(): void {
     this.pause();
     this.score = undefined;
@@ -127,7 +128,7 @@ export class Trainer {
     });
   }
 
-  /** Runs one job at a time: aborts the current one first. Reports errors other than aborts. */
+  /** Runs one job at a time: aborts the previous one first. Reports errors other than aborts. */
   async #attempt(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#controller?.abort();
     const controller = (this.#controller = new AbortController());

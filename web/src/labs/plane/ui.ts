@@ -8,7 +8,7 @@ export interface Ui {
   /** A click on the picture adds a point of this class; if undefined, it moves the point. */
   adding: number | undefined;
   preset: string | undefined;
-  /** Indices of what the pointer reads in the charts. */
+  /** Indices of the values that the pointer selects in the charts. */
   readSigma: number | undefined;
   readCost: number | undefined;
 }

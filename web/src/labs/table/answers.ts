@@ -7,14 +7,14 @@ import { rowsOf, type TableModels } from './models.js';
 import { noiseOf, noisesOf } from './noise.js';
 import { encoded, inputsOf, pointOf, rowOf, tableOfState } from '../../tables/tables.js';
 
-/** The number of samples per point in Scher and Trügler. */
+/** The number of samples per point that Scher and Trügler use. */
 export const copies = 10_000;
 export const countForm = `mc:${copies}`;
 
-/** The number of counted samples that are drawn, beginning with the first. */
+/** The number of counted samples that are drawn: the first ones. */
 const drawn = 2000;
 
-/** The point, encoded as the model's input, and the number of its row, from which its noise is generated. */
+/** The point, encoded as the model's input, and the number of its row, which determines its noise. */
 function askedOf(state: Readonly<State>): { x: Float32Array; index: number } {
   const table = tableOfState(state);
   const x = Float32Array.from(encoded(table, inputsOf(table, state.tableModel), pointOf(state)));
@@ -28,7 +28,7 @@ export interface Quick {
    * The estimate, with the share of each class. The classes of a regression are "lower", "higher" and "within the tolerance".
    */
   row: Row;
-  /** The samples. Those of a regression have two more columns (TableModels.copied). */
+  /** The samples. The samples of a regression have two more columns (see TableModels.copied). */
   cloud: Cloud;
   /** The prediction of a regression. */
   output: number | undefined;
@@ -46,7 +46,7 @@ export async function askQuick(models: TableModels, state: Readonly<State>, sign
   return { state, row: rows[0]!, cloud, output: outputs?.[0] };
 }
 
-/** The nearest point with a different prediction. A category keeps its value. */
+/** The nearest point with a different prediction. Categories keep their values. */
 export async function askNear(models: TableModels, state: Readonly<State>, signal: AbortSignal): Promise<NearestBoundary> {
   const { x, index } = askedOf(state);
   const [search, point] = await Promise.all([models.search(), models.searched(x)]);
@@ -77,7 +77,7 @@ export async function askRows(
   return (await distance(probust, rows, { boundaries: near }))[0]!;
 }
 
-/** The noise scales of the charts, from small ones to more than the spread of the data. */
+/** The noise scales of the charts, from small scales to more than the spread of the data. */
 export const scales = [0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2.2, 3];
 
 /** The estimates for the point at all scales. */
@@ -91,7 +91,7 @@ export async function askCurve(model: Model, state: Readonly<State>, signal: Abo
 
 const ranked = 'mc:2000';
 
-/** The rank correlation of distance and p at all scales; null if all p are equal. */
+/** The rank correlation between distance and p at each scale; null if all p are equal. */
 export async function askRanks(
   probust: Probust,
   model: Model,

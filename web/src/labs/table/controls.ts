@@ -49,7 +49,7 @@ export function choices(store: Store) {
 
 const notUsed = 'not an input of this model';
 
-/** Controls that choose a row of the table by its number. */
+/** Controls for choosing a row of the table by its number. */
 export function rowChooser(store: Store) {
   const table = tableOfState(store.state);
   const row = rowOf(table, store.state);
@@ -125,7 +125,7 @@ function tolerance(store: Store) {
   });
 }
 
-/** `row` contains the p that phones show next to the slider. */
+/** The sliders of the noise. `row` contains the p that phones show next to the slider. */
 export function noiseSliders(store: Store, row: Row | undefined) {
   const { state } = store;
   const category = categoryOf(state);

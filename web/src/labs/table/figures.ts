@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The panels of the table lab: distance against p over the data, p and the rank correlation against the scale of the noise.
+// The panels of the table lab: distance against p for all rows, and p and the rank correlation against the scale of the noise.
 import { line } from 'd3-shape';
 import { html, nothing, svg } from 'lit';
 import type { Distances } from 'probust/analysis';
@@ -32,10 +32,10 @@ const scaleAxis = (scale: Scale) => ({
   },
 });
 
-/** A placeholder is never shown as stale. */
+/** Whether a result is stale. A placeholder is never shown as stale. */
 const isStale = (kept: Kept<unknown> | undefined, key: string): boolean => kept !== undefined && kept.key !== key;
 
-/** The name of the category that the noise changes, with the same probability at every sigma; undefined if there is none. */
+/** The name of the category that the noise changes (with the same probability at every sigma); undefined if there is none. */
 const changing = (state: Readonly<State>): string | undefined => (state.tableChange > 0 ? categoryOf(state)?.name : undefined);
 
 interface Dot {
@@ -66,7 +66,7 @@ function scatter({ store, point, ui }: FigureParts, found: Distances, dots: read
   return chart(axis, y, title, svg`${marks}`);
 }
 
-/** A description of the axes. A prediction of a regression is different only if it is outside the tolerance. */
+/** A description of the axes. For a regression, a prediction counts as different only if it is outside the tolerance. */
 const axesWords = (state: Readonly<State>): string =>
   state.tableModel === 'regression'
     ? 'its distance to the nearest prediction outside the tolerance, and the probability that the prediction stays within it under this noise'

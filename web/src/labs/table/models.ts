@@ -6,8 +6,8 @@ import { toleranceOf, encoded, inputsOf, isCategory, placesOf, tableOfState, typ
 import type { State } from '../../state/state.js';
 
 /**
- * The factor of columns that the search for the nearest change must not change: it makes the step to a different input too
- * long.
+ * The factor of columns that the search for the nearest change must leave as they are: with it, any step along these columns is
+ * too long.
  */
 const fixed = 2 ** 20;
 

@@ -8,14 +8,14 @@ import { factorsOf, inputsOf, isCategory, placesOf, tableOfState, type CategoryC
 export const transitionsOf = ({ moves }: CategoryColumn, change: number): number[][] =>
   moves.map((row, i) => row.map((share, j) => (i === j ? 1 - change : change * share)));
 
-/** The noise as text, with the arrays that it names. */
+/** The noise as text, with the arrays that it refers to by name. */
 export interface Noise extends Pick<NoiseOptions, 'arrays' | 'categories'> {
   noise: string;
 }
 
 /**
- * The list of columns in the noise's text; empty for all columns. A regression always has it, because TableModels.copied adds
- * columns.
+ * The list of columns in the noise's text; empty for all columns. It is never empty for a regression, because TableModels.copied
+ * adds columns.
  */
 function onColumns(places: readonly { first: number }[], all: number, model: TableModel): string {
   return places.length === all && model !== 'regression' ? '' : `@${places.map(({ first }) => first).join(',')}`;
@@ -44,7 +44,7 @@ export function noiseOf(state: Readonly<State>, sigma = state.tableSigma, name =
   };
 }
 
-/** The noise at several scales, for one request. */
+/** The noise at several scales, to be estimated in one request. */
 export function noisesOf(state: Readonly<State>, sigmas: readonly number[]): Omit<Noise, 'noise'> & { noise: string[] } {
   const each = sigmas.map((sigma, i) => noiseOf(state, sigma, `std${i}`));
   const arrays = each[0]?.arrays && Object.assign({}, ...each.map((one) => one.arrays));

@@ -19,8 +19,8 @@ export interface TableValues {
 const restMilliseconds = 120;
 
 /**
- * The keys of the results. Each contains those of the models, the point, the noise's shape and its scale that the result
- * depends on.
+ * The keys of the results. Each key contains whatever its result depends on: the models, the point, the noise's shape, or its
+ * scale.
  */
 export interface Keys {
   quick: string;
@@ -86,7 +86,7 @@ export class TableSession extends LabSession<TableValues> {
       this.#forget();
       this.#models = models;
       this.version += 1;
-      // The results for another table cannot be drawn with this one.
+      // Results for a different table cannot be drawn with this one.
       this.answers = {};
       this.#ask();
     });
@@ -122,7 +122,10 @@ export class TableSession extends LabSession<TableValues> {
     this.keep('ranks', keys.ranks, await askRanks(probust, model, state, near, signal));
   }
 
-  /** The distances of all rows take a second. They do not depend on the noise, so moves do not interrupt their search. */
+  /**
+   * Computing the distances of all rows takes a second. They do not depend on the noise, so moving a slider does not interrupt
+   * the search.
+   */
   #boundaries(models: TableModels, state: Readonly<State>): Promise<Boundary[]> {
     const key = `${this.version} ${state.seed}`;
     if (this.#bounds?.key === key) return this.#bounds.found;

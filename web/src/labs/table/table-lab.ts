@@ -72,11 +72,11 @@ const ownStyles = css`
 
 const isRegression = ({ tableModel }: Readonly<State>): boolean => tableModel === 'regression';
 
-/** The names of the classes; for a regression, how predictions compare with the tolerance. */
+/** The names of the classes; for a regression, descriptions of how predictions compare with the tolerance. */
 const namesOf = (state: Readonly<State>): string[] =>
   isRegression(state) ? ['too low', 'too high', 'within tolerance'] : tableOfState(state).classes;
 
-/** A warning about a wrong prediction. Predictions are compared with labels only for unchanged rows. */
+/** A warning if the prediction is wrong. Predictions are compared with labels only for unchanged rows. */
 function wrongLine({ state, row }: Quick) {
   const { rows, classes } = tableOfState(state);
   const right = rows[rowOf(tableOfState(state), state)]!.label;

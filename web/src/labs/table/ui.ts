@@ -3,7 +3,7 @@
 export interface Ui {
   /** The row under the pointer in the scatter plot. */
   row: number | undefined;
-  /** Indices of the scales that the pointer reads in the charts. */
+  /** Indices of the scales that the pointer selects in the charts. */
   readCurve: number | undefined;
   readRanks: number | undefined;
 }
