@@ -102,7 +102,7 @@ TEST(Cli, OpenExtentsComeFromTheData) {
   EXPECT_EQ(read_npy(folder / "y.npy")->shape, (Shape{1, 3, 6}));
   ASSERT_EQ(test::probust("logits " + points + " -o " + out).status, 0);
   EXPECT_EQ(read_npy(folder / "y.npy")->data, (std::vector<float>{6, 9, 12}));
-  for (const std::string& command : {std::string("estimate "), std::string("bench --frontier --reference-samples 100 --json ")}) {
+  for (const std::string& command : {std::string("estimate "), std::string("bench --frontier --reference mc:100 --json ")}) {
     const Finished finished = test::probust(command + points + " --sigma 0.1 --estimator mc:50");
     ASSERT_EQ(finished.status, 0) << finished.err;
     EXPECT_EQ(rows(finished.out).at(0)["estimator"], "mc:50");
@@ -482,7 +482,7 @@ TEST(Cli, VersionReportsTheBuild) {
 // about 1.
 TEST(Cli, FrontierComparesEstimatorsAtEqualCost) {
   const Folder folder;
-  const std::string kept = folder / "references.jsonl", options = " --limit 10 --reference-samples 2000 --quiet --json" +
+  const std::string kept = folder / "references.jsonl", options = " --limit 10 --reference mc:2000 --quiet --json" +
                                                                   std::string(" --estimator mc:50,probit:24,taylor --seeds 2");
   const std::string command = "bench --frontier " + kDigits + " --sigma 0.3,0.5 --references '" + kept + "'" + options;
   const Finished first = test::probust(command);

@@ -24,11 +24,14 @@
 #include "support/evaluate.h"
 #include "support/networks.h"
 #include "support/refusal.h"
+#include "support/small_images.h"
 
 namespace probust {
 namespace {
 
 using test::random_tensor;
+using test::smooth_images;
+using test::some_images;
 
 Tensor random_image(const Shape& shape, unsigned seed = 1) {
   std::mt19937 random(seed);
@@ -335,11 +338,6 @@ std::vector<double> counted(Executor& executor, const Tensor& x, const Noise& no
   return p;
 }
 
-Tensor some_images(std::int64_t count, unsigned seed = 5) {
-  std::mt19937 random(seed);
-  return random_tensor({count, 1, 8, 8}, random, 0.0F, 1.0F);
-}
-
 TEST(Perturbations, AreTheSameDrawnOnTheProcessorAndRunBeforeTheClassifier) {
   const auto executor = make_executor("cpu", test::small_cnn(), {.threads = 2}).value();
   const Tensor x = some_images(3);
@@ -357,21 +355,6 @@ TEST(Perturbations, AreTheSameDrawnOnTheProcessorAndRunBeforeTheClassifier) {
       }
     }
   }
-}
-
-// Images that consist of a few waves. In noise, a rotation would change each pixel many times.
-Tensor smooth_images(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  Tensor x({count, 1, 8, 8});
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor w = random_tensor({8}, random, -0.8F, 0.8F);
-    for (std::int64_t q = 0; q < 64; ++q) {
-      const auto row = static_cast<float>(q / 8), column = static_cast<float>(q % 8);
-      x.data[i * 64 + q] = 0.5F + 0.25F * std::sin(w.data[0] * row + w.data[1] * column + 3 * w.data[2]) +
-                           0.25F * std::sin(w.data[3] * row + w.data[4] * column + 3 * w.data[5]);
-    }
-  }
-  return x;
 }
 
 // Tests smooth images and noise, in which margins change much faster. The margins under `occlude` have a kink wherever the patch

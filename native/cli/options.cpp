@@ -212,7 +212,8 @@ Arguments parse_problem(const std::string& line, const std::string& where, const
     add_model(command, problem);
     command.add_option("DATA", problem.data.path, "").required();
     add_data_options(command, problem);
-    command.add_option("--sigma", problem.question.sigma, "").required().one_argument_each();
+    command.add_option("--sigma", problem.question.sigma, "").one_argument_each();
+    command.add_option("--noise", problem.question.noise, "").one_argument_each();
   });
   if (!wrong.empty())
     throw Error{ErrorCode::usage, where, "is '" + line + "', which cannot be parsed: " + wrong,

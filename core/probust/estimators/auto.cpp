@@ -7,9 +7,14 @@
 #include <algorithm>
 
 #include "probust/estimators/common.h"
+#include "probust/estimators/surrogate.h"
 
 namespace probust {
 namespace {
+
+// More nodes take much algebra: their cost grows with the square.
+constexpr std::int64_t kMostNodesOfLine = 100, kMostNodesOfProcess = 250;
+constexpr std::int64_t kLeastNodes = 5;
 
 constexpr std::int64_t kGradientsPay = 50;  ///< below this, gradients and their projections take most of the budget
 constexpr std::int64_t kPilot = 100;
@@ -46,6 +51,20 @@ EstimatorSpec choice(Executor& executor, const Points& points, const Noise& nois
   return spec_of(propagation ? estimate_regression_adf : pool ? estimate_regression_pooled : estimate_regression, budget);
 }
 
+// The estimator for perturbations: a surrogate if they have few parameters, of which the noise is a continuous function. Empty
+// if the noise is not a perturbation, or not a function of normals.
+std::optional<EstimatorSpec> choice_for_perturbation(Evaluation& evaluation, const Noise& noise, std::int64_t budget) {
+  const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
+  const SurrogateUse use = surrogate_use(*noise.shape, elements);
+  if (use.normals == 0 || noise.shape->parameters(elements).empty()) return std::nullopt;
+  const EstimatorSpec counting = spec_of(estimate_monte_carlo_sobol, budget);
+  const bool continuous = noise.shape->continuous() && !evaluation.executor().piecewise_constant();
+  if (!evaluation.event().plain() || !continuous || !use.applies || budget < kLeastNodes) return counting;
+  if (use.normals == 1) return spec_of(estimate_surrogate, std::min(budget, kMostNodesOfLine));
+  const bool many = budget >= kRareBudget && use.normals > kMostParametersOfRare;  // then counting is as accurate
+  return many ? counting : spec_of(estimate_surrogate, std::min(budget, kMostNodesOfProcess));
+}
+
 void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator, const std::vector<std::int64_t>& which,
          std::vector<Estimate>& estimates) {
   if (which.empty()) return;
@@ -69,6 +88,13 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
   std::vector<Estimate> estimates(static_cast<std::size_t>(n));
   std::vector<std::int64_t> common, rare;
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
+  if (const auto chosen = choice_for_perturbation(evaluation, noise, budget)) {
+    estimates = chosen->definition->estimate(evaluation, noise, *chosen);
+    for (Estimate& estimate : estimates) {
+      if (!estimate.method) estimate.method = *chosen;
+    }
+    return estimates;
+  }
   if (!evaluation.event().plain()) {
     const EstimatorSpec counting = spec_of(estimate_monte_carlo, budget);
     estimates = counting.definition->estimate(evaluation, noise, counting);

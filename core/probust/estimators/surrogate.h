@@ -12,6 +12,9 @@ namespace probust {
 /// With more parameters, a surrogate gains nothing over counting.
 inline constexpr std::int64_t kMostParameters = 6;
 
+/// With more parameters, surrogate:N does not search for rare failures.
+inline constexpr std::int64_t kMostParametersOfRare = 3;
+
 /// Whether surrogate:N applies to a noise.
 struct SurrogateUse {
   std::int64_t normals = 0;  ///< number of normals of the noise; 0 if it is not a function of normals

@@ -33,7 +33,6 @@ constexpr std::int64_t kPlaces = 2048;  // w over which p is averaged
 constexpr std::int64_t kWidePlaces = 8192;
 constexpr double kWider = 2.2;
 constexpr double kRare = 0.01;  // if p_fail is smaller with the shared nodes, failures are rare
-constexpr std::int64_t kMostParametersOfRare = 3;
 constexpr std::int64_t kCandidates = 2048;  // of these, a point places its own nodes at some
 constexpr std::int64_t kPathPlaces = 128, kPaths = 32;
 constexpr float kMostMargin = 1e30F;        // larger margins are treated as infinite

@@ -22,8 +22,8 @@ using protozero::pbf_wire_type;
   throw Error{ErrorCode::unreadable, where, what, "the file may be damaged"};
 }
 
-// Reads a name. All names of a model are read by this function, which escapes characters that control a terminal. Different names
-// stay different, unless one imitates the escapes of another.
+// Reads any name of a model, and escapes characters that control a terminal. Different names stay different, unless one imitates
+// the escapes of another.
 std::string read_name(pbf_reader& message) { return printable(message.get_string()); }
 
 // Repeated numbers are either packed in one field or stored one by one.
@@ -183,16 +183,14 @@ std::int64_t place_number(const RawTensor& t, const std::string& key, std::int64
   const auto found = t.place.find(key);
   if (found == t.place.end()) return otherwise;
   const auto number = parse_integer(found->second);
-  if (!number || *number < 0)
-    unreadable(where, "has the " + key + " '" + found->second + "', which is not a whole number of at least 0");
+  if (!number || *number < 0) unreadable(where, "has the " + key + " '" + found->second + "', which is not a whole number >= 0");
   return *number;
 }
 
 // Finds the bytes of a tensor that is stored in another file.
 void find_external(RawTensor& t, const Context& context, const std::string& where) {
   if (context.external == nullptr || !*context.external)
-    throw Error{ErrorCode::unsupported, where, "is stored in another file, which is not available",
-                "save the model and its weights as a single file"};
+    throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model and its weights as a single file"};
   const std::span<const std::byte> file = (*context.external)(t.place["location"]);
   const auto size = static_cast<std::int64_t>(file.size());
   const std::int64_t offset = place_number(t, "offset", 0, where);

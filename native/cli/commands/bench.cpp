@@ -260,13 +260,12 @@ void describe_bench(CommandLine& line) {
   command.add_option("DATA", own.data.path, "for --frontier: " + known_formats());
   add_data_options(command, own);
   command.add_option("--sigma", own.question.sigma, "for --frontier: noise scales in the data's units").one_argument_each();
+  command.add_option("--noise", own.question.noise, "for --frontier: noise models, such as rotate:10").one_argument_each();
   command.add_option("--estimator", own.question.estimators, "for --frontier: estimators to compare instead of the default list")
       .separated_by_commas()
       .one_argument_each();
   command.add_option("--references", own.references, "for --frontier: file to store reference probabilities in");
-  command.add_option("--reference-samples", own.reference_samples, "for --frontier: noisy samples of the reference, mc:N")
-      .at_least(1)
-      .show_default();
+  command.add_option("--reference", own.reference, "for --frontier: estimator of the reference probabilities").show_default();
   command.add_option("--seeds", own.seeds, "for --frontier: number of repetitions, each with its own noise").at_least(1);
   command.add_option("--seed", own.question.seed, "for --frontier: random seed for the first repetition").show_default();
   command.add_flag("--quiet", own.quiet, "do not print progress on stderr");

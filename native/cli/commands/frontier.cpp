@@ -81,15 +81,23 @@ double deviation_at(double p, double cost) {
   return binomial_deviation(p, n) * std::sqrt(static_cast<double>(n) / cost);
 }
 
+// The half-width of a binomial 95% interval for a cost that is not an integer; for p near 0 or 1, that of half a failure.
+double binomial_half_width(double p, double cost) {
+  const double inside = std::clamp(p, 0.5 / cost, 1 - 0.5 / cost);
+  return 1.96 * std::sqrt(inside * (1 - inside) / cost);
+}
+
 // Sums over points, seeds and noise scales, for one estimator and one network.
 struct Tally {
   double error = 0, bias = 0, algebra_seconds = 0, forwards = 0;
-  double monte_carlo = 0, monte_carlo_in_all = 0;  // errors of Monte Carlo at the same cost, without and with the algebra
+  double monte_carlo = 0, monte_carlo_in_all = 0;     // errors of Monte Carlo at the same cost, without and with the algebra
+  double half_width = 0, monte_carlo_half_width = 0;  // of 95% intervals
   std::int64_t count = 0, intervals = 0, covered = 0;
 
   double mean_error() const { return error / static_cast<double>(count); }
   double ratio() const { return error / monte_carlo; }
   double ratio_in_all() const { return error / monte_carlo_in_all; }
+  double width() const { return half_width / monte_carlo_half_width; }
   double cost() const { return forwards / static_cast<double>(count); }
 };
 
@@ -103,7 +111,7 @@ struct Frontier {
   std::vector<Column> columns;
 };
 
-void count_estimates(const std::vector<Estimate>& estimates, const std::vector<double>& reference, Tally& tally) {
+void count_estimates(const std::vector<Estimate>& estimates, const std::vector<double>& reference, double cost, Tally& tally) {
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     const Estimate& estimate = estimates[i];
     if (std::isnan(estimate.p)) continue;
@@ -112,6 +120,8 @@ void count_estimates(const std::vector<Estimate>& estimates, const std::vector<d
     tally.bias += estimate.p - reference[i];
     if (!estimate.ci_low || reference[i] < kLeastP || reference[i] > kMostP) continue;
     ++tally.intervals;
+    tally.half_width += (*estimate.ci_high - *estimate.ci_low) / 2;
+    tally.monte_carlo_half_width += binomial_half_width(reference[i], cost);
     tally.covered += *estimate.ci_low <= reference[i] && reference[i] <= *estimate.ci_high ? 1 : 0;
   }
 }
@@ -146,10 +156,10 @@ class Comparison {
   // The processor time of one forward of mc:N on a noisy sample. It is measured again for every estimator, because the speed of
   // the machine varies.
   double forward_seconds(const Noise& noise) {
-    const std::int64_t n = logits_.shape[0];
-    const Points points = evaluation(0).points();
-    return network_seconds([&] { (void)executor_.sample(points, noise, kForwardsTimed, 0).value(); }) /
-           static_cast<double>(n * kForwardsTimed);
+    static const EstimatorSpec counting = parse_estimator("mc:" + std::to_string(kForwardsTimed));
+    Evaluation points = evaluation(0);
+    const double seconds = network_seconds([&] { (void)estimate(points, noise, counting).value(); });
+    return seconds / static_cast<double>(logits_.shape[0] * kForwardsTimed);
   }
 
   // Estimates block by block, as `estimate` does.
@@ -172,8 +182,8 @@ class Comparison {
     const double spent = network_seconds([&] { estimates = estimated(noise, column.estimator, seed); });
     const double algebra = processor_seconds() - start - spent;
     Tally& tally = column.networks[network];
-    count_estimates(estimates, reference, tally);
     const double cost = std::max(1.0, spent / forward / static_cast<double>(estimates.size()));
+    count_estimates(estimates, reference, cost, tally);
     tally.algebra_seconds += algebra;
     tally.forwards += cost * static_cast<double>(estimates.size());
     const double in_all = cost + algebra / forward / static_cast<double>(estimates.size());
@@ -247,6 +257,8 @@ Tally total(const Column& column) {
     sum.count += tally.count;
     sum.intervals += tally.intervals;
     sum.covered += tally.covered;
+    sum.half_width += tally.half_width;
+    sum.monte_carlo_half_width += tally.monte_carlo_half_width;
   }
   return sum;
 }
@@ -262,6 +274,7 @@ Document described(const Tally& tally) {
   json["estimates"] = tally.count;
   json["intervals"] = tally.intervals;
   if (tally.intervals > 0) json["coverage"] = static_cast<double>(tally.covered) / static_cast<double>(tally.intervals);
+  if (tally.intervals > 0) json["width"] = tally.width();
   return json;
 }
 
@@ -278,18 +291,21 @@ void print_json(const Frontier& frontier) {
 }
 
 void print_table(const Frontier& frontier) {
-  fmt::print("MAE as a fraction of mc's at the same cost (in forward passes); coverage of 95% intervals where p is in {}..{}\n",
-             kLeastP, kMostP);
-  fmt::print("{:<22}{:>8}{:>10}{:>9}{:>8}{:>10}{:>9}{:>9}", "estimator", "cost", "MAE", "bias", "ratio", "coverage", "algebra",
-             "with it");
+  fmt::print(
+      "ratio: MAE as a fraction of mc's at the same cost (in forward passes); coverage of 95% intervals, and their width as a "
+      "fraction of mc's, where p is in {}..{}\n",
+      kLeastP, kMostP);
+  fmt::print("{:<22}{:>8}{:>10}{:>9}{:>8}{:>10}{:>7}{:>9}{:>9}", "estimator", "cost", "MAE", "bias", "ratio", "coverage", "width",
+             "algebra", "with it");
   for (const std::string& name : frontier.names) fmt::print(" {:>10.10}", name);
   fmt::print("\n");
   for (const Column& column : frontier.columns) {
     const Tally sum = total(column);
     const std::string coverage =
         sum.intervals == 0 ? "" : fmt::format("{:.3f}", static_cast<double>(sum.covered) / static_cast<double>(sum.intervals));
-    fmt::print("{:<22}{:>8.1f}{:>10.5f}{:>+9.4f}{:>8.2f}{:>10}{:>6.0f} us{:>9.2f}", column.estimator.text(), sum.cost(),
-               sum.mean_error(), sum.bias / static_cast<double>(sum.count), sum.ratio(), coverage,
+    const std::string width = sum.intervals == 0 ? "" : fmt::format("{:.2f}", sum.width());
+    fmt::print("{:<22}{:>8.1f}{:>10.5f}{:>+9.4f}{:>8.2f}{:>10}{:>7}{:>6.0f} us{:>9.2f}", column.estimator.text(), sum.cost(),
+               sum.mean_error(), sum.bias / static_cast<double>(sum.count), sum.ratio(), coverage, width,
                1e6 * sum.algebra_seconds / static_cast<double>(sum.count), sum.ratio_in_all());
     for (const Tally& tally : column.networks) fmt::print(" {:>10.2f}", tally.ratio());
     fmt::print("\n");
@@ -308,7 +324,7 @@ std::vector<EstimatorSpec> estimators_of(const BenchArguments& arguments) {
 
 int run_frontier(const BenchArguments& arguments) {
   const std::vector<BenchArguments> problems = problems_of(arguments);
-  References references(arguments.references, arguments.reference_samples);
+  References references(arguments.references, parse_estimator(arguments.reference));
   Frontier frontier;
   for (const EstimatorSpec& estimator : estimators_of(arguments))
     frontier.columns.push_back({estimator, std::vector<Tally>(problems.size())});

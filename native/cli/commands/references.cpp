@@ -26,7 +26,7 @@ std::string file_name(const std::string& path) { return std::filesystem::path(pa
 
 }  // namespace
 
-References::References(std::string path, std::int64_t samples) : path_(std::move(path)), samples_(samples) {
+References::References(std::string path, EstimatorSpec estimator) : path_(std::move(path)), estimator_(estimator) {
   if (!path_.empty()) require_writable(path_);
   std::ifstream file(path_);
   std::string line;
@@ -56,10 +56,10 @@ std::vector<double> References::of(const Arguments& problem, Evaluation& evaluat
   for (std::int64_t i = 0; i < points.size(); ++i) {
     const std::string key = file_name(problem.model) + " " + file_name(problem.data.path) + " " +
                             std::to_string(points.index[i]) + " class " + std::to_string(points.target[i]) + " " + noise.text() +
-                            " mc:" + std::to_string(samples_);
+                            " " + estimator_.text();
     if (!known_.contains(key)) {
-      const auto counts = evaluation.executor().sample(one_point(points, i), noise, samples_).value();
-      remember(key, static_cast<double>(counts[0][points.target[i]]) / static_cast<double>(samples_));
+      Evaluation one(evaluation.executor(), one_point(points, i), rows(evaluation.logits(), i, 1));
+      remember(key, estimate(one, noise, estimator_).value()[0].p);
     }
     result.push_back(known_[key]);
   }
