@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ctime>
+#include <map>
 #include <memory>
 
 #include "probust/exec/forwarding_executor.h"
@@ -17,7 +18,12 @@ class TimedExecutor final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;
 
-  double seconds() const { return seconds_; }
+  /// The time so far, including that of the executors that after() returned.
+  double seconds() const {
+    double sum = seconds_;
+    for (const auto& [inner, timed] : composed_) sum += timed->seconds();
+    return sum;
+  }
 
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override {
     const double start = processor_seconds();
@@ -31,8 +37,17 @@ class TimedExecutor final : public ForwardingExecutor {
     return averages_at_once(*this, points, noise, samples);
   }
 
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override {
+    const Result<Executor*> made = inner().after(map);
+    if (!made || made.value() == nullptr) return made;
+    std::unique_ptr<TimedExecutor>& timed = composed_[made.value()];
+    if (timed == nullptr) timed = std::make_unique<TimedExecutor>(*made.value());
+    return timed.get();
+  }
+
  private:
   double seconds_ = 0;
+  std::map<Executor*, std::unique_ptr<TimedExecutor>> composed_;  // by the executor that they measure
 };
 
 }  // namespace probust::cli

@@ -11,7 +11,8 @@ namespace probust {
 
 /// Noisy samples as functions of standard normals (NoiseShape::add_normals): row j is the sample of point which[j] that belongs
 /// to row j of w [samples, normals].
-Tensor noisy_points(const Points& points, std::span<const std::int64_t> which, const Noise& noise, const Eigen::MatrixXf& w);
+Tensor noisy_points(const Points& points, std::span<const std::int64_t> which, const Noise& noise, const Eigen::MatrixXf& w,
+                    int threads);
 
 /// The logits [samples, C] of these samples, computed in parts that fit the executor's memory.
 Tensor noisy_logits(Executor& executor, const Points& points, std::span<const std::int64_t> which, const Noise& noise,

@@ -115,7 +115,8 @@ class Response {
   }
 
   Tensor moved(const Rows& w) const {
-    return noisy_points(point_, std::vector<std::int64_t>(static_cast<std::size_t>(w.rows()), 0), noise_, w);
+    return noisy_points(point_, std::vector<std::int64_t>(static_cast<std::size_t>(w.rows()), 0), noise_, w,
+                        executor_.options().threads);
   }
 
   Executor& executor_;

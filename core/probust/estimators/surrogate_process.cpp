@@ -32,7 +32,7 @@ namespace {
 constexpr std::int64_t kPlaces = 2048;  // w over which p is averaged
 constexpr std::int64_t kWidePlaces = 8192;
 constexpr double kWider = 2.2;
-constexpr double kRare = 0.01;  // if p_fail is smaller with the shared nodes, failures are rare
+constexpr double kRare = 0.01;              // if p_fail is smaller with the shared nodes, failures are rare
 constexpr std::int64_t kCandidates = 2048;  // of these, a point places its own nodes at some
 constexpr std::int64_t kPathPlaces = 128, kPaths = 32;
 constexpr float kMostMargin = 1e30F;        // larger margins are treated as infinite
@@ -224,26 +224,25 @@ Eigen::ArrayXd smallest_scores(const ProcessPosterior& posterior, const PointMar
 // The next nodes of a point, among the candidates: those where the sign of the smallest margin is least certain, and not close
 // to each other. With weights, uncertainty counts in proportion to their square roots.
 std::vector<Eigen::Index> uncertain_places(const ProcessPosterior& posterior, const Eigen::MatrixXd& places,
-                                           const Eigen::ArrayXd* weights, const ProcessScales& scales,
-                                           const PointMargins& margins, std::int64_t wanted, bool explore) {
-  constexpr double kExplore = 0.02, kDamped = 0.5, kSpread = 0.5;
+                                           const Eigen::ArrayXd* weights, const PointMargins& margins, std::int64_t wanted,
+                                           bool explore) {
+  constexpr float kExplore = 0.02F, kSpread = 0.5F, kDamped = 0.5F;
+  constexpr float kLogistic = 1.702F;  // 1 / (1 + exp(-1.702 x)) is the normal CDF to within 0.01
   const std::vector<float> variances = posterior.variances();
-  const Eigen::ArrayXd survives =
-      smallest_scores(posterior, margins, kCandidates).unaryExpr([](double score) { return normal::cdf(score); });
-  const double spread = explore ? kSpread : std::sqrt((survives - survives.mean()).square().mean());
-  Eigen::ArrayXd scores =
-      survives.min(1 - survives) +
-      kExplore * spread * Eigen::Map<const Eigen::ArrayXf>(variances.data(), kCandidates).cast<double>().sqrt();
-  if (weights != nullptr) scores *= weights->head(kCandidates).sqrt();
+  const Eigen::ArrayXf survives =
+      1 / (1 + (-kLogistic * smallest_scores(posterior, margins, kCandidates).cast<float>()).min(80.0F).exp());
+  const float spread = explore ? kSpread : std::sqrt((survives - survives.mean()).square().mean());
+  Eigen::ArrayXf scores =
+      survives.min(1 - survives) + kExplore * spread * Eigen::Map<const Eigen::ArrayXf>(variances.data(), kCandidates).sqrt();
+  if (weights != nullptr) scores *= weights->head(kCandidates).sqrt().cast<float>();
   std::vector<Eigen::Index> chosen;
   while (std::ssize(chosen) < wanted) {
     Eigen::Index best = 0;
     scores.maxCoeff(&best);
     chosen.push_back(best);
-    for (Eigen::Index m = 0; m < kCandidates; ++m) {
-      const double distance = (places.row(m) - places.row(best)).transpose().cwiseQuotient(scales.lengths).norm() / kDamped;
-      scores[m] *= 1 - std::exp(-distance * distance / 2);
-    }
+    const std::vector<float> squares = posterior.squared_distances(places.row(best), kCandidates);
+    const Eigen::Map<const Eigen::ArrayXf> apart(squares.data(), kCandidates);
+    scores *= 1 - (apart / (-2 * kDamped * kDamped)).exp();
     scores[best] = -1;
   }
   return chosen;
@@ -416,7 +415,7 @@ class BlockSurrogate {
         auto& [posterior, rare] = refined[p];
         const Eigen::MatrixXd& places = rare ? wide->at : design.places;
         std::int64_t row = p * wanted;
-        for (const Eigen::Index m : uncertain_places(posterior, places, rare ? &wide->weights : nullptr, scales_,
+        for (const Eigen::Index m : uncertain_places(posterior, places, rare ? &wide->weights : nullptr,
                                                      margins_of(i, points_.target[i]), wanted, rare && round == 0)) {
           posterior.add(places.row(m));
           which[row] = i;

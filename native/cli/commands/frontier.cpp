@@ -312,6 +312,13 @@ void print_table(const Frontier& frontier) {
   }
 }
 
+// The name of a problem in results: its network and, if there are any, its noise models.
+std::string name_of(const BenchArguments& problem) {
+  std::string name = std::filesystem::path(problem.model).stem().string();
+  for (const std::string& noise : problem.question.noise) name += " " + noise;
+  return name;
+}
+
 std::vector<EstimatorSpec> estimators_of(const BenchArguments& arguments) {
   std::vector<EstimatorSpec> estimators;
   for (const std::string& text : arguments.question.estimators) estimators.push_back(parse_estimator(text));
@@ -328,7 +335,7 @@ int run_frontier(const BenchArguments& arguments) {
   Frontier frontier;
   for (const EstimatorSpec& estimator : estimators_of(arguments))
     frontier.columns.push_back({estimator, std::vector<Tally>(problems.size())});
-  for (const BenchArguments& problem : problems) frontier.names.push_back(std::filesystem::path(problem.model).stem().string());
+  for (const BenchArguments& problem : problems) frontier.names.push_back(name_of(problem));
   for (std::size_t i = 0; i < problems.size(); ++i) compare_on(problems[i], references, i, frontier);
   if (arguments.json) {
     print_json(frontier);

@@ -176,22 +176,27 @@ ProcessScales fit_scales(std::span<const Curves> designs, int threads, const Sto
 }
 
 ProcessPosterior::ProcessPosterior(ProcessScales scales, const Eigen::MatrixXd& at)
-    : scales_(std::move(scales)), plain_(at.transpose().cast<float>()) {
-  at_ = (at * scales_.lengths.cwiseInverse().asDiagonal()).transpose().cast<float>();
-}
+    : scales_(std::move(scales)), at_(at.cast<float>()) {}
 
 double ProcessPosterior::covariance(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const {
   return matern((a - b).cwiseQuotient(scales_.lengths).norm()) + scales_.slope * scales_.slope * a.dot(b);
 }
 
-void ProcessPosterior::covariances(const Eigen::VectorXd& w, float* to) const {
-  const Eigen::Index k = at_.rows(), places = at_.cols();
-  const Eigen::VectorXf scaled = w.cwiseQuotient(scales_.lengths).cast<float>();
-  const Eigen::VectorXf sloped = (scales_.slope * scales_.slope * w).cast<float>();
-  Eigen::Map<Eigen::ArrayXf> all(to, places);
-  const Eigen::ArrayXf root = std::sqrt(3.0F) * (at_.colwise() - scaled).colwise().squaredNorm().transpose().array().sqrt();
+std::vector<float> ProcessPosterior::squared_distances(const Eigen::VectorXd& w, std::int64_t count) const {
+  std::vector<float> squares(static_cast<std::size_t>(count), 0.0F);
+  Eigen::Map<Eigen::ArrayXf> all(squares.data(), count);
+  for (Eigen::Index d = 0; d < w.size(); ++d)
+    all += ((at_.col(d).head(count).array() - static_cast<float>(w[d])) * static_cast<float>(1 / scales_.lengths[d])).square();
+  return squares;
+}
+
+void ProcessPosterior::covariances(const Eigen::VectorXd& w, std::int64_t count, float* to) const {
+  const std::vector<float> squares = squared_distances(w, count);
+  const Eigen::ArrayXf root = std::sqrt(3.0F) * Eigen::Map<const Eigen::ArrayXf>(squares.data(), count).sqrt();
+  Eigen::Map<Eigen::ArrayXf> all(to, count);
   all = (1 + root) * (-root).exp();
-  for (Eigen::Index d = 0; d < k; ++d) all += sloped[d] * plain_.row(d).transpose().array();
+  const double slope = scales_.slope * scales_.slope;
+  for (Eigen::Index d = 0; d < w.size(); ++d) all += static_cast<float>(slope * w[d]) * at_.col(d).head(count).array();
 }
 
 void ProcessPosterior::add(const Eigen::VectorXd& w) {
@@ -207,7 +212,7 @@ void ProcessPosterior::add(const Eigen::VectorXd& w) {
   ones_.conservativeResize(n + 1);
   ones_[n] = (1 - (n > 0 ? with.dot(ones_.head(n)) : 0)) / diagonal;
   std::vector<float> row(static_cast<std::size_t>(places()));
-  covariances(w, row.data());
+  covariances(w, places(), row.data());
   Eigen::Map<Eigen::ArrayXf> own(row.data(), places());
   for (Eigen::Index i = 0; i < n; ++i)
     own -= static_cast<float>(with[i]) * Eigen::Map<const Eigen::ArrayXf>(rows_[i].data(), places());
@@ -251,7 +256,7 @@ std::vector<float> ProcessPosterior::variances() const {
     unit -= static_cast<float>(ones_[i]) * row;
   }
   const auto slope = static_cast<float>(scales_.slope * scales_.slope), total = static_cast<float>(ones_.squaredNorm());
-  const Eigen::ArrayXf prior = 1 + slope * plain_.colwise().squaredNorm().transpose().array();
+  const Eigen::ArrayXf prior = 1 + slope * at_.rowwise().squaredNorm().array();
   const Eigen::ArrayXf all = (prior - squares).max(0.0F) + unit.square() / total;
   return {all.data(), all.data() + all.size()};
 }
@@ -262,9 +267,10 @@ Eigen::MatrixXf ProcessPosterior::root(std::int64_t count) const {
     rows.row(i) = Eigen::Map<const Eigen::RowVectorXf>(rows_[i].data(), count).cast<double>();
   const Eigen::VectorXd unit = Eigen::VectorXd::Ones(count) - transposed_times(rows, ones_);
   Eigen::MatrixXd posterior = unit * unit.transpose() / ones_.squaredNorm() - transposed_product(rows, rows);
+  std::vector<float> prior(static_cast<std::size_t>(count));
   for (Eigen::Index i = 0; i < count; ++i) {
-    const Eigen::VectorXd own = plain_.col(i).cast<double>();
-    for (Eigen::Index j = 0; j < count; ++j) posterior(i, j) += covariance(own, plain_.col(j).cast<double>());
+    covariances(at_.row(i).cast<double>(), count, prior.data());
+    posterior.col(i) += Eigen::Map<const Eigen::VectorXf>(prior.data(), count).cast<double>();
     posterior(i, i) += 1e-5;
   }
   const Eigen::MatrixXd semidefinite = posterior;

@@ -40,7 +40,10 @@ class ProcessPosterior {
   void add(const Eigen::VectorXd& w);
 
   std::int64_t nodes() const { return count_; }
-  std::int64_t places() const { return at_.cols(); }
+  std::int64_t places() const { return at_.rows(); }
+
+  /// [count] The squared distances of the first places from w, in units of the lengths.
+  std::vector<float> squared_distances(const Eigen::VectorXd& w, std::int64_t count) const;
 
   /// [N, c] The coefficients of values [N, c] at the nodes. Their Gram matrix divided by N - 1 is the estimated covariance of the
   /// curves' processes.
@@ -68,11 +71,10 @@ class ProcessPosterior {
 
  private:
   double covariance(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const;
-  void covariances(const Eigen::VectorXd& w, float* to) const;
+  void covariances(const Eigen::VectorXd& w, std::int64_t count, float* to) const;
 
   ProcessScales scales_;
-  Eigen::MatrixXf at_;                    // [k, M] places divided by the lengths
-  Eigen::MatrixXf plain_;                 // [k, M] the places
+  Eigen::MatrixXf at_;                    // [M, k] the places
   std::vector<Eigen::VectorXd> nodes_;    // [N]
   Eigen::MatrixXd lower_;                 // [N, N] Cholesky factor L of the nodes' covariance
   Eigen::VectorXd ones_;                  // [N] L⁻¹ 1
