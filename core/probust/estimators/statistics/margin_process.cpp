@@ -278,15 +278,10 @@ Eigen::MatrixXf ProcessPosterior::root(std::int64_t count) const {
   return posterior.triangularView<Eigen::Lower>().toDenseMatrix().cast<float>();
 }
 
-ProcessPosterior::LeftOut ProcessPosterior::left_out(const Eigen::MatrixXd& values) const {
-  // With P = K⁻¹ - K⁻¹ 1 1ᵀ K⁻¹ / (1ᵀ K⁻¹ 1), the residual of node i is (P y)_i / P_ii, and its variance is 1 / P_ii.
-  const Eigen::MatrixXd lower = lower_.topLeftCorner(count_, count_).triangularView<Eigen::Lower>();
-  const Eigen::MatrixXd inverse = lower.triangularView<Eigen::Lower>().solve(Eigen::MatrixXd::Identity(count_, count_));
-  const Eigen::VectorXd ones = transposed_times(inverse, ones_);
-  const Eigen::MatrixXd reduced = transposed_product(inverse, inverse) - ones * ones.transpose() / ones_.squaredNorm();
-  const Eigen::VectorXd precisions = reduced.diagonal();
-  LeftOut result{values - (precisions.cwiseInverse().asDiagonal() * product(reduced, values)), precisions.cwiseInverse()};
-  return result;
+Eigen::MatrixXd ProcessPosterior::precision() const {
+  const Eigen::MatrixXd inverse = Cholesky(product_with_transposed(lower_, lower_)).inverse();
+  const Eigen::VectorXd ones = inverse.rowwise().sum();
+  return inverse - ones * ones.transpose() / ones.sum();
 }
 
 }  // namespace probust

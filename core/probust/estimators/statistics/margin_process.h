@@ -62,12 +62,9 @@ class ProcessPosterior {
   /// [count, count] L with L Lᵀ = the posterior covariance at the first places, for s = 1.
   Eigen::MatrixXf root(std::int64_t count) const;
 
-  /// How well each node is predicted by the others (leave-one-out): predictive means [N, c] and variances [N] for s = 1.
-  struct LeftOut {
-    Eigen::MatrixXd means;
-    Eigen::VectorXd variances;
-  };
-  LeftOut left_out(const Eigen::MatrixXd& values) const;
+  /// [N, N] The matrix P for predictions of each node from the others: the residual of values y at node i is (P y)_i / P_ii, and
+  /// its variance is 1 / P_ii for s = 1 (Dubrule, "Cross validation of kriging in a unique neighborhood", Math. Geology 1983).
+  Eigen::MatrixXd precision() const;
 
  private:
   double covariance(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const;

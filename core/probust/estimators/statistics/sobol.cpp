@@ -100,6 +100,14 @@ double SobolNormals::normal(std::uint32_t number, std::int64_t dimension) const 
   return normal::quantile((scrambled(digits, axis.scramble) + 0.5) * 0x1p-32);
 }
 
+Eigen::MatrixXd SobolNormals::first(std::int64_t count) const {
+  Eigen::MatrixXd points(count, dimensions());
+  for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index d = 0; d < points.cols(); ++d) points(i, d) = normal(static_cast<std::uint32_t>(i), d);
+  }
+  return points;
+}
+
 std::uint64_t design_seed(std::uint64_t seed, std::uint64_t number) {
   constexpr std::uint32_t kDesign = 0x50b01;
   const PhiloxCounter words =

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
+
 namespace probust {
 
 /// Scrambled Sobol points (Sobol 1967; Owen, "Randomly permuted (t,m,s)-nets and (t,s)-sequences", 1995), as standard normals.
@@ -19,6 +21,9 @@ class SobolNormals {
 
   /// Coordinate `dimension` of point `number`, less than 2^32.
   double normal(std::uint32_t number, std::int64_t dimension) const;
+
+  /// [count, dimensions] The first points.
+  Eigen::MatrixXd first(std::int64_t count) const;
 
  private:
   struct Axis {
