@@ -53,7 +53,8 @@ EstimatorSpec choice(Executor& executor, const Points& points, const Noise& nois
 
 // The estimator for perturbations: a surrogate if they have few parameters, of which the noise is a continuous function. Empty
 // if the noise is not a perturbation, or not a function of normals.
-std::optional<EstimatorSpec> choice_for_perturbation(Evaluation& evaluation, const Noise& noise, std::int64_t budget) {
+std::optional<EstimatorSpec> choice_for_perturbation(Evaluation& evaluation, const Noise& noise, std::int64_t budget,
+                                                     bool independent) {
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
   const SurrogateUse use = surrogate_use(*noise.shape, elements);
   if (use.normals == 0 || noise.shape->parameters(elements).empty()) return std::nullopt;
@@ -61,6 +62,7 @@ std::optional<EstimatorSpec> choice_for_perturbation(Evaluation& evaluation, con
   const bool continuous = noise.shape->continuous() && !evaluation.executor().piecewise_constant();
   if (!evaluation.event().plain() || !continuous || !use.applies || budget < kLeastNodes) return counting;
   if (use.normals == 1) return spec_of(estimate_surrogate, std::min(budget, kMostNodesOfLine));
+  if (independent) return counting;                                                // points share designs
   const bool many = budget >= kRareBudget && use.normals > kMostParametersOfRare;  // then counting is as accurate
   return many ? counting : spec_of(estimate_surrogate, std::min(budget, kMostNodesOfProcess));
 }
@@ -88,7 +90,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
   std::vector<Estimate> estimates(static_cast<std::size_t>(n));
   std::vector<std::int64_t> common, rare;
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
-  if (const auto chosen = choice_for_perturbation(evaluation, noise, budget)) {
+  if (const auto chosen = choice_for_perturbation(evaluation, noise, budget, independent)) {
     estimates = chosen->definition->estimate(evaluation, noise, *chosen);
     for (Estimate& estimate : estimates) {
       if (!estimate.method) estimate.method = *chosen;

@@ -118,24 +118,17 @@ std::vector<MarginLine::Interval> MarginLine::intervals() const {
   return all;
 }
 
-double MarginLine::next_node() const {
+MarginLine::Next MarginLine::next_node() const {
   constexpr double kLeast = 0.2;  // nodes stay this share of an interval away from its ends
-  const std::vector<Interval> all = intervals();
-  const auto worst =
-      std::max_element(all.begin(), all.end(), [](const Interval& a, const Interval& b) { return a.doubt < b.doubt; });
-  const auto usable = [&](const Interval& interval) { return interval.tail == 0 || std::fabs(t_[interval.left]) < kFarthest; };
-  const Interval* chosen = &*worst;
-  if (!usable(*worst)) {
-    chosen = nullptr;
-    for (const Interval& interval : all) {
-      if (usable(interval) && (chosen == nullptr || interval.doubt > chosen->doubt)) chosen = &interval;
-    }
-  }
-  const std::size_t left = chosen->left;
-  if (chosen->tail != 0) return t_[left] + chosen->tail * kStep;
+  std::vector<Interval> all = intervals();
+  std::erase_if(all, [&](const Interval& each) { return each.tail != 0 && std::fabs(t_[each.left]) >= kFarthest; });
+  const Interval& chosen =
+      *std::max_element(all.begin(), all.end(), [](const Interval& a, const Interval& b) { return a.doubt < b.doubt; });
+  const std::size_t left = chosen.left;
+  if (chosen.tail != 0) return {t_[left] + chosen.tail * kStep, chosen.doubt};
   const double a = smallest(left), b = smallest(left + 1);
-  const double share = chosen->changes && std::isfinite(a - b) ? std::clamp(a / (a - b), kLeast, 1 - kLeast) : 0.5;
-  return t_[left] + share * (t_[left + 1] - t_[left]);
+  const double share = chosen.changes && std::isfinite(a - b) ? std::clamp(a / (a - b), kLeast, 1 - kLeast) : 0.5;
+  return {t_[left] + share * (t_[left + 1] - t_[left]), chosen.doubt};
 }
 
 Estimate MarginLine::estimate() const {

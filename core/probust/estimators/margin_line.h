@@ -21,8 +21,11 @@ class MarginLine {
 
   std::int64_t nodes() const { return static_cast<std::int64_t>(t_.size()); }
 
-  /// Where to evaluate the margins next: in the interval whose part of p is the least certain.
-  double next_node() const;
+  /// Where to evaluate the margins next: in the interval whose part of p is the least certain; `doubt` is that part.
+  struct Next {
+    double t, doubt;
+  };
+  Next next_node() const;
 
   /// p and p_fail, and their interval.
   Estimate estimate() const;

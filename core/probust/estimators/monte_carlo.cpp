@@ -6,6 +6,7 @@
 // design for each point of the data. Everything else is drawn as usual. The share's variance is then at most about the
 // binomial one, so the interval is conservative.
 #include <algorithm>
+#include <numeric>
 
 #include "probust/base/philox.h"
 #include "probust/estimators/common.h"
@@ -20,7 +21,10 @@ namespace {
 // The normals of a noise that come from Sobol points.
 std::vector<std::int64_t> spread_normals(const NoiseShape& noise, std::int64_t elements, std::int64_t normals) {
   std::vector<std::int64_t> spread = noise.parameters(elements);
-  for (std::int64_t k = 0; spread.empty() && k < normals && k < SobolNormals::kMostDimensions; ++k) spread.push_back(k);
+  if (spread.empty()) {
+    spread.resize(static_cast<std::size_t>(normals));
+    std::iota(spread.begin(), spread.end(), 0);
+  }
   spread.resize(std::min<std::size_t>(spread.size(), SobolNormals::kMostDimensions));
   return spread;
 }

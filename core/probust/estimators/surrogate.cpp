@@ -70,7 +70,14 @@ class Lines {
 
   std::vector<double> next_nodes() const {
     std::vector<double> nodes(targets_.size());
-    each([&](std::int64_t i) { nodes[i] = targets_[i].next_node(); });
+    each([&](std::int64_t i) {
+      MarginLine::Next next = targets_[i].next_node();
+      if (labels_[i].nodes() > 0) {
+        const MarginLine::Next other = labels_[i].next_node();
+        if (other.doubt > next.doubt) next = other;
+      }
+      nodes[i] = next.t;
+    });
     return nodes;
   }
 

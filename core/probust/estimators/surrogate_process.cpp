@@ -5,8 +5,8 @@
 // probability that all margins are positive, with one draw of the posterior for each w; the posterior mean alone would be too
 // smooth and p biased. Margins over different rivals are correlated like their curves.
 //
-// The error has two parts: the posterior variance of p, from a few joint draws over some w, and 0.3 / N for what happens
-// between the nodes that no node has seen.
+// The error has three parts: the posterior variance of p, from a few joint draws over some w; 0.3 / N for what happens between
+// the nodes that no node has seen; and the error of the mean over w.
 //
 // From kOwnNodes forwards on, the second half of a point's nodes are its own, placed where the sign of the smallest margin is
 // the least certain. If failures turn out to be rare, a point's own nodes and the places over which p_fail is averaged come from

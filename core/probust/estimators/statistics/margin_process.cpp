@@ -13,7 +13,9 @@ namespace {
 constexpr double kRoot3 = 1.7320508075688772;
 constexpr double kJitter = 1e-6;
 constexpr double kPriorSlope = 0.5, kPriorSlopeDeviation = 2;
-constexpr double kLeastLog = -4, kMostLog = 5;  // range of the logarithms of lengths and slope
+// The range of the logarithms of lengths and slope. Posteriors are computed in single precision, which would not resolve larger
+// values.
+constexpr double kLeastLog = -4, kMostLogLength = 3, kMostLogSlope = 2;
 
 double matern(double r) { return (1 + kRoot3 * r) * std::exp(-kRoot3 * r); }
 
@@ -138,6 +140,8 @@ Eigen::VectorXd minimum(const std::function<Objective(const Eigen::VectorXd&)>& 
   constexpr int kSteps = 25, kHalvings = 12;
   constexpr double kEnough = 1e-4, kSmall = 1e-3, kLongest = 1;
   const auto size = at.size();
+  Eigen::VectorXd most = Eigen::VectorXd::Constant(size, kMostLogLength);
+  most[size - 1] = kMostLogSlope;
   Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(size, size);
   Objective here = function(at);
   for (int step = 0; step < kSteps && here.gradient.norm() > kSmall; ++step) {
@@ -149,7 +153,7 @@ Eigen::VectorXd minimum(const std::function<Objective(const Eigen::VectorXd&)>& 
     bool found = false;
     double length = 1;
     for (int k = 0; k < kHalvings && !found; ++k, length /= 2) {
-      next = (at + length * direction).cwiseMax(kLeastLog).cwiseMin(kMostLog);
+      next = (at + length * direction).cwiseMax(kLeastLog).cwiseMin(most);
       there = function(next);
       found = there.value <= here.value + kEnough * here.gradient.dot(next - at);
     }

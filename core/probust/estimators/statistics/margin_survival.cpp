@@ -20,7 +20,8 @@ constexpr std::int64_t kCount = AveragedPlaces::kCount, kPaths = AveragedPlaces:
 constexpr double kWider = 2.2;
 constexpr std::int64_t kCandidates = 2048;  // of these places, a point places its own nodes at some
 constexpr float kMostMargin = 1e30F;        // larger margins are treated as infinite
-constexpr double kDeviations = 2, kDeviationsOfRare = 2.5, kUnseenShare = 0.3, kLeastHalf = 0.002;
+constexpr double kDeviations = 2, kDeviationsOfRare = 2.5, kUnseenShare = 0.3, kLeastHalf = 0.001;
+constexpr double kOfBinomial = 0.35;  // the error of a mean over Sobol points, as a share of that of independent ones
 
 // How many of `count` places keep all margins mean[r] + sum_q root(r, q) scatter[q] positive. Rows of `means` are `mean_stride`
 // apart; those of `scatter` have `count` elements.
@@ -165,7 +166,8 @@ Estimate estimate_of(const ProcessPosterior& posterior, const PosteriorDraws& dr
     squares += share * share;
   }
   const double deviation = std::sqrt(std::max(0.0, (squares - sum * sum / kPaths) / (kPaths - 1)));
-  const double half = kDeviations * deviation + kUnseenShare / nodes + kLeastHalf;
+  const double half = kDeviations * deviation + kUnseenShare / nodes + kLeastHalf +
+                      2 * kOfBinomial * std::sqrt(estimate.p * estimate.p_fail / kCount);
   estimate.std_error = half / 1.96;
   estimate.ci_low = std::max(0.0, estimate.p - half);
   estimate.ci_high = std::min(1.0, estimate.p + half);
