@@ -145,7 +145,7 @@ Estimate MarginLine::estimate() const {
   Estimate estimate;
   estimate.p = survives < fails ? survives : 1 - fails;
   estimate.p_fail = survives < fails ? 1 - survives : fails;
-  estimate.std_error = half / 2;
+  estimate.std_error = half / 1.96;
   estimate.ci_low = std::max(0.0, estimate.p - half);
   estimate.ci_high = std::min(1.0, estimate.p + half);
   return estimate;
