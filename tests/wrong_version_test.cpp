@@ -211,7 +211,7 @@ TEST(CliWrongVersions, NeedTheModelOfTheRun) {
   EXPECT_EQ(test::probust(rank + " --model " + moved).err, "");
   EXPECT_GT(count_of_text(test::read_whole(html), "<img"), 4U);
   folder.write("m.onnx", test::read_whole(moved) + " ");
-  EXPECT_TRUE(mentions(test::probust(rank).err, "is not the run's model, or has changed since"));
+  EXPECT_TRUE(mentions(test::probust(rank).err, "is not the run's model, or has changed since the run"));
   EXPECT_TRUE(mentions(test::probust("report " + run + " -o " + html).err, "is not the run's model"));
 }
 

@@ -55,7 +55,7 @@ struct QuestionArguments {
   std::vector<double> clip;  ///< the ends of the range, low and high; or empty
   std::int64_t levels = 0;
   std::string target = "predicted";
-  std::string groups;  ///< "0,1/2,3": classes that count as one
+  std::string groups;  ///< "0,1/2,3": groups of classes that count as one
   bool per_class = false;
   std::int64_t top = 1;                ///< the target survives if it is among this many largest logits
   std::optional<double> tolerance;     ///< regression: the outputs must change by less than this

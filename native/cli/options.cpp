@@ -111,7 +111,7 @@ void add_question_options(const Command& command, Arguments& arguments) {
       .separated_by_commas()
       .count(2, 2);
   command.add_option("--levels", arguments.question.levels,
-                     "round noisy samples to this many evenly spaced values of the --clip range (default: 0,1), e.g. 256");
+                     "round noisy samples to this many evenly spaced values in the --clip range (0,1 without --clip), e.g. 256");
   command.add_option("--budget", arguments.question.budget, "for auto: forward passes per point").between(2.0, 1e9);
   command
       .add_option("--total-budget", arguments.question.total_budget,
@@ -119,7 +119,8 @@ void add_question_options(const Command& command, Arguments& arguments) {
       .between(2.0, 1e15);
   command.add_option("--target", arguments.question.target, "class that has to survive: predicted, label, a number or a name")
       .show_default();
-  command.add_option("--groups", arguments.question.groups, "classes that count as one, by number or name, e.g. 0,1/2,3,4");
+  command.add_option("--groups", arguments.question.groups,
+                     "groups of classes, separated by /; the classes of a group (numbers or names) count as one, e.g. 0,1/2,3,4");
   command.add_flag("--per-class", arguments.question.per_class,
                    "also give the probability of each class: `classes` in JSON, p_class_0, p_class_1, ... in CSV");
   command

@@ -12,10 +12,10 @@
 namespace probust::store {
 
 /// A run in a SQLite file: its configuration, and the rows of the finished points. Each append is atomic, even if the process
-/// is killed. Between two calls of append, the file is complete: a copy of it has all rows so far. (SQLite's rollback journal
-/// exists only during a transaction. A write-ahead log would keep rows in a second file, and readers would need write
-/// permission.) All functions throw Error: unreadable (the file is not a run), resources (it cannot be written), conflict (as
-/// described below, or another process has kept the file locked for a minute).
+/// is killed. Between two calls of append, the file is complete, and a copy of it has all rows so far, because SQLite's
+/// rollback journal exists only during a transaction. (A write-ahead log would keep rows in a second file, and reading a run
+/// would need write permission.) All functions throw Error: unreadable (the file is not a run), resources (it cannot be written),
+/// conflict (as described below, or another process has kept the file locked for a minute).
 class RunFile {
  public:
   enum class Mode {

@@ -9,8 +9,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBS = set(
-    """applies are belongs cannot casts changes computes contain contains copies could couples declares did differs divides does
-    drops ends extends failed has have is lies lists maps must needs pads quantises reads reduces repeats replaces reshapes resumed
+    """applies are belongs cannot casts changes computes contain contains copies could couples declares did differs diverged divides
+    does drops ends extends failed has have is lies lists maps must needs pads quantises reads reduces repeats replaces reshapes resumed
     returned samples selects sent supports takes unpacks uses was would""".split()
 )
 # The name of a call, and the positions of `where` and `problem` among its arguments. None: `where` is not an argument.

@@ -38,11 +38,11 @@ const noise = {
 const question = {
   estimator: option('texts', 'estimators (default: auto)'),
   clip: option('numbers', 'clip noisy samples to this range: 0,1'),
-  levels: option('whole', 'round noisy samples to this many evenly spaced values of the range'),
+  levels: option('whole', 'round noisy samples to this many evenly spaced values in the --clip range'),
   budget: option('number', 'for auto: forward passes per point'),
   'total-budget': option('number', 'for auto: forward passes for all points and noise models together'),
   target: option('text', 'the class that has to survive: predicted, label, a number or a name'),
-  groups: option('text', 'classes that count as one, by number or name: 0,1/2,3,4'),
+  groups: option('text', 'groups of classes, separated by /; the classes of a group (numbers or names) count as one: 0,1/2,3,4'),
   'per-class': option('flag', 'also the probability that each class wins'),
   top: option('whole', 'the class has to remain among the K largest logits (mc and auto only)'),
   tolerance: option('number', 'for regression models: the probability that no output changes by this much or more'),

@@ -175,8 +175,9 @@ function rangeOf(values: Float32Array): [number, number] {
 }
 
 /**
- * Divides an estimate into parts, each with one estimator and at most `together` points. The data consist of blocks of `together`
- * points, and no part crosses the border of a block. `index` is the position of the first point in the data.
+ * Divides an estimate into parts, each with one estimator and at most `together` points. Blocks of `together` points begin at
+ * the first point of the data, and each part lies within one block. `index` is the position of the estimate's first point in
+ * the data.
  */
 function divide(points: number, index: number, together: number, estimators: number): Part[] {
   const parts: Part[] = [];

@@ -27,9 +27,9 @@ struct GroupBias {
   bool by_label = false;                ///< whether classes are labels; if no row has a label, they are predictions
   std::vector<std::int64_t> classes{};  ///< the classes that occur, ascending
   std::vector<MeanInterval> p{};        ///< means of p per class, at the adjusted confidence; a class of one point has 0..1
-  std::vector<Proportion> clean{};      ///< accuracy without noise per class, at 95%; empty unless by_label
+  std::vector<Proportion> clean{};      ///< accuracy without noise per class, with 95% intervals; empty unless by_label
   std::vector<MeanInterval> noisy{};  ///< accuracy under noise per class, at the adjusted confidence; empty if no row has p_label
-  MeanInterval all{};                 ///< mean of p over all classes, at 95%
+  MeanInterval all{};                 ///< mean of p over all classes, with a 95% interval
   std::int64_t compared = 0;          ///< number of classes with at least two points that have p
   double confidence = 0.95;           ///< confidence of each class's interval
   std::optional<ClassGap> largest{};  ///< largest difference between the compared classes, if there are two

@@ -24,7 +24,8 @@ struct PointDistances {
   const NearestBoundary* boundary = nullptr;
 };
 
-/// One entry per row of the group, in order. `boundaries` may be null. The result refers to all three arguments.
+/// One entry per row of the group, in order. `boundaries` may be null. The result points into the arguments, which must
+/// outlive it.
 std::vector<PointDistances> distances_of(const RowGroup& group, const GroupCertificates& certificates,
                                          const Boundaries* boundaries);
 

@@ -6,14 +6,14 @@
 // To estimate the error, the margins at every second node are interpolated to the nodes between them. Let d be the difference
 // from the margins there. The interpolation within a cell errs by about d / 4 if margins are smooth, and by up to d next to a
 // kink. The doubt of a cell is the probability that an error of d would add to the region or remove from it, even if no margin
-// changes sign in the cell. The estimated error is a quarter of the doubt, and the note gives half of the doubt: 1.5 and 3
-// times the true error for smooth margins. The difference from a grid of half the resolution would also be 3 times the true
-// error (Richardson, Phil. Trans. R. Soc. A 226, 1927).
+// changes sign in the cell. The estimated error is a quarter of the doubt, and the note gives half of the doubt: for smooth
+// margins, 1.5 and 3 times the true error, respectively. The difference from a grid of half the resolution would also be 3 times
+// the true error (Richardson, Phil. Trans. R. Soc. A 226, 1927).
 //
-// If margins are very steep or jump, as those of trees or of inputs that are rounded to levels do, d does not bound the error:
-// such a margin may change sign anywhere in a cell. So the whole probability of the cells in which a margin jumps is added to
-// the estimated error, and an eighth of the probability that these cells had before they were halved, however small they
-// become: if margins jump between some nodes, they may jump between all nodes.
+// If margins are very steep or jump, as they do for trees, or if inputs are rounded to levels, d does not bound the error: such
+// a margin may change sign anywhere in a cell. So the whole probability of the cells in which a margin jumps is added to the
+// estimated error, and an eighth of the probability that these cells had before they were halved, however small they become: if
+// margins jump between some nodes, they may jump between all nodes.
 //
 // If the estimated error is too large for the status `ok`, the cells with the largest errors are halved along each side,
 // repeatedly, until the error is small enough or the number of nodes has doubled.

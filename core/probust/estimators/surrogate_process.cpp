@@ -208,9 +208,10 @@ class BlockSurrogate {
     }
     each(points, [&](std::int64_t p) {
       const std::int64_t i = group[p];
-      const auto& [posterior, rare] = refined[p];
-      all[i] = rare ? estimated(i, [&](const PointMargins& margins) { return estimate_of_rare(posterior, *wide, margins); })
-                    : estimated(posterior, posterior_draws(posterior, design.places, rivals_), i);
+      const ProcessPosterior& posterior = refined[p].posterior;
+      all[i] = refined[p].rare
+                   ? estimated(i, [&](const PointMargins& margins) { return estimate_of_rare(posterior, *wide, margins); })
+                   : estimated(posterior, posterior_draws(posterior, design.places, rivals_), i);
     });
   }
 

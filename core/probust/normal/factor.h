@@ -13,9 +13,9 @@
 
 namespace probust::normal {
 
-/// A Cholesky factorisation that grows by one column per step, with pivots in any order that the caller chooses. A row is done
-/// when its residual variance is a rounding error: it is then a linear combination of the pivots so far. Nothing is added to
-/// the diagonal.
+/// A Cholesky factorisation that grows by one column per step, with the caller's choice of pivots, in any order. A row is done
+/// when its residual variance is no larger than a rounding error: it is then a linear combination of the pivots so far. Nothing
+/// is added to the diagonal.
 class GrowingCholesky {
  public:
   /// Factorises the correlations of `orthant`. Both `orthant` and the memory of `arena` must outlive the factorisation.

@@ -66,7 +66,7 @@ std::string layout_name(Layout layout) {
   return layout == Layout::nchw ? "nchw" : layout == Layout::nhwc ? "nhwc" : layout == Layout::whcn ? "whcn" : "auto";
 }
 
-// The axes by which a flat point is viewed as an image [C, H, W], for an input with three axes in this layout.
+// The shape [C, H, W] of the image in a flat point, for an input whose three axes have the extents `axes` and this layout.
 Shape view_of_flat(const Shape& axes, Layout layout) {
   if (layout == Layout::nhwc) return {axes[2], axes[0], axes[1]};
   return layout == Layout::whcn ? Shape{axes[0], axes[2], axes[1]} : axes;

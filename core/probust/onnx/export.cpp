@@ -85,7 +85,8 @@ class Exporter {
 
  private:
   [[noreturn]] void refuse(const Node& node) const {
-    throw Error{ErrorCode::unsupported, "the ONNX export", "cannot write " + std::string(definition(node.op).name), ""};
+    throw Error{ErrorCode::unsupported, "the ONNX export", "cannot write the operator " + std::string(definition(node.op).name),
+                ""};
   }
 
   void write_value(ValueId id) {

@@ -252,8 +252,7 @@ class Importer {
         throw Error{ErrorCode::usage, option("threshold"),
                     "applies to one number, but output '" + chosen.name + "' has " + std::to_string(values) + " values",
                     "leave it out"};
-      const ValueId second = build::reshape(graph, chosen.value, {2});
-      const ValueId number = append(graph, Op::slice, {second}, SliceAttributes{{1}, {1}, {1}});
+      const ValueId number = append(graph, Op::slice, {build::reshape(graph, chosen.value, {2})}, SliceAttributes{{1}, {1}, {1}});
       return *decide_by_threshold(graph, number, chosen.name + "[1]", options_.threshold, false, false, [] { return true; });
     }
     const bool probability = !options_.threshold && !shows_range(graph, chosen.value) && looks_like_probability(chosen.name);
@@ -261,7 +260,7 @@ class Importer {
                                         [&] { return crosses_zero(chosen.name); });
     if (deciding) {
       if (probability)
-        deciding->notes.push_back("'" + chosen.name + "' is treated as a probability, because it stays in 0..1 for test inputs");
+        deciding->notes.push_back("'" + chosen.name + "' is treated as a probability: it was between 0 and 1 for trial inputs");
       return *std::move(deciding);
     }
     throw Error{ErrorCode::unsupported, "output '" + chosen.name + "'",
@@ -321,8 +320,7 @@ class Importer {
   std::optional<GraphLowering> body_;
 };
 
-// The input axes whose extent equals the number of rows of an output. There are two such axes if a sequence is as long as the
-// batch.
+// The input axes whose extent equals the number of rows of an output. There are two if a sequence is as long as the batch.
 std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector<Shape>& outputs) {
   std::vector<FixedBatch> found;
   for (std::size_t axis = 0; axis < input.size(); ++axis) {
@@ -416,7 +414,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
       Shape shape = input.shape;
       if (options.batch > 0 && !shape.empty() && shape[0] < 0) shape[0] = options.batch;
       if (!input.has_shape || std::any_of(shape.begin(), shape.end(), [](std::int64_t e) { return e < 0; }))
-        throw Error{ErrorCode::unsupported, where, "has no fixed shape", "fix it at export"};
+        throw Error{ErrorCode::unsupported, where, "has no fixed shape", "export the model with a fixed shape"};
       values[input.name] = {append_input(function.graph, std::move(shape), Extent::example, input.name), integer};
       function.inputs.push_back(input.name);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shape of a model's input for one example. If one extent is symbolic, it is the batch, on any axis. If several are symbolic,
-// the first axis is the batch, and the data or the user determine the other extents.
+// The shape of a model's input for one example. If exactly one extent is symbolic, its axis is the batch, wherever it is.
+// If several are symbolic, the first axis is the batch, and the data or the user determine the other extents.
 #include "probust/onnx/input_shape.h"
 
 #include <algorithm>

@@ -20,7 +20,7 @@ constexpr double kLeast = 1e-30;
 
 Shape infer_gaussian(const Attributes&, std::span<const Shape> in) {
   if (in[0] != in[1])
-    misfit("on a normal variable",
+    misfit("for a normal variable",
            "has a mean " + to_string(in[0]) + " and a variance " + to_string(in[1]) + " of different shapes");
   return in[0];
 }

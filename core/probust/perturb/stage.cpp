@@ -54,7 +54,7 @@ class Parser {
   }
 
   void set_border(const std::string& text) {
-    if (!family_.has_border) refuse("has fill, but " + std::string(family_.name) + " leaves no pixels to fill");
+    if (!family_.has_border) refuse("sets 'fill', but " + std::string(family_.name) + " leaves no pixels to fill");
     const auto value = parse_double(text);
     if (text == "nearest" || text == "reflect") {
       stage_.border = {text == "reflect" ? Border::Kind::reflect : Border::Kind::nearest, 0};

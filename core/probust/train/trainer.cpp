@@ -225,7 +225,7 @@ double Trainer::step(const TrainingOptions& options) {
   fill(options);
   const double loss = minimised.run(batch_, network_.weights, options.lambda, gradients_, observed_);
   if (!std::isfinite(loss) || !gradients_are_finite())
-    throw Error{ErrorCode::numerical, "training", "has a loss that is no longer finite",
+    throw Error{ErrorCode::numerical, "training", "diverged: the loss is not finite",
                 "train again with a smaller learning rate or lambda"};
   move(options_.optimizer, {options.rate, options.decay, options.momentum}, gradients_, moments_, network_.weights);
   follow_batch();

@@ -406,7 +406,7 @@ void describe_gate(CommandLine& line) {
   auto [command, own] =
       line.add<GateArguments>("gate", "check a run against thresholds: exit status 1 if one is not met", run_gate);
   command.add_option("RUN", own.run, ".sqlite file written by estimate -o").required();
-  command.add_option("--min-mean", own.min_mean, "require at least this mean of p");
+  command.add_option("--min-mean", own.min_mean, "require the mean of p to be at least this value");
   command
       .add_option("--min-quantile", own.min_quantile,
                   "require a quantile of p: 0.05=0.8 means that 95% of the points have p of 0.8 or more")
@@ -416,7 +416,7 @@ void describe_gate(CommandLine& line) {
   command.add_option("--max-drop", own.max_drop, "allow at most this drop of the mean of p from --baseline, paired by point");
   command.add_option("--min-accuracy", own.min_accuracy, "require at least this accuracy without noise (needs labels)");
   command.add_option("--min-noisy-accuracy", own.min_noisy_accuracy,
-                     "require at least this accuracy under noise, the mean probability of the label (needs labels)");
+                     "require at least this accuracy under noise, which is the mean probability of the label (needs labels)");
   command.add_option("--max-noisy-drop", own.max_noisy_drop,
                      "allow at most this drop of the accuracy under noise from --baseline, paired by point (needs labels)");
   command.add_option("--baseline", own.baseline, "run on the same data, for --max-drop and --max-noisy-drop");

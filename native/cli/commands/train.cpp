@@ -199,7 +199,7 @@ class Training {
         }
       }
     } catch (const Error& error) {
-      if (error.code == ErrorCode::numerical) throw diverged(error);
+      if (error.code == ErrorCode::numerical) throw diverged();
       if (error.code == ErrorCode::interrupted) {
         remember();
         save();
@@ -207,14 +207,14 @@ class Training {
       throw;
     }
     score_ = run.score();
-    if (!std::isfinite(score_.loss))
-      throw diverged({ErrorCode::numerical, "training", "has a loss that is no longer finite", ""});
+    if (!std::isfinite(score_.loss)) throw diverged();
   }
 
-  Error diverged(const Error& error) const {
+  Error diverged() const {
     const std::string kept = saved_ ? "resume from the last good state in " + checkpoint_ + " with a smaller --rate or --lambda"
                                     : "give a smaller --rate or --lambda";
-    return {ErrorCode::numerical, "training", fmt::format("{} in epoch {:.2f}", error.problem, trainer_->epoch()), kept};
+    return {ErrorCode::numerical, "training", fmt::format("diverged in epoch {:.2f}: the loss is not finite", trainer_->epoch()),
+            kept};
   }
 
   void end_epoch(double loss) {

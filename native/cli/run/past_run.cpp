@@ -30,7 +30,7 @@ std::string path_of_data(const PastRun& run) {
   const std::string path = run.data.empty() ? store::value_of(run.information, "data_path") : run.data;
   if (path.empty()) throw Error{ErrorCode::unreadable, "the run", "does not record where its data are", kGiveData};
   if (reading(kGiveData, [&] { return store::checksum(path); }) != store::value_of(run.configuration, "data"))
-    throw Error{ErrorCode::unreadable, "'" + path + "'", "is not the run's data file, or has changed since", kGiveData};
+    throw Error{ErrorCode::unreadable, "'" + path + "'", "is not the run's data file, or has changed since the run", kGiveData};
   return path;
 }
 
@@ -57,7 +57,7 @@ std::string path_of_model(const PastRun& run, const std::string& model) {
 void require_file_of_model(const PastRun& run, const std::string& file) {
   const std::string known = store::value_of(run.configuration, "model");  // the checksums of all models together
   if (known.find(reading(kGiveModel, [&] { return store::checksum(file); })) == std::string::npos)
-    throw Error{ErrorCode::unreadable, "'" + file + "'", "is not the run's model, or has changed since", kGiveModel};
+    throw Error{ErrorCode::unreadable, "'" + file + "'", "is not the run's model, or has changed since the run", kGiveModel};
 }
 
 void require_model_of_run(const PastRun& run, const Arguments& arguments) {

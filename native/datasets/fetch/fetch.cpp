@@ -184,7 +184,7 @@ class Fetch {
   void download(const std::vector<CachedFile>& wanted) {
     std::string url;
     if (dataset_.archive) {
-      // The archive remains a partial file; only the files in it are kept.
+      // The archive is not committed, so its partial file is removed at the end; only the files in it are kept.
       const auto archive = downloaded(folder_ / dataset_.archive->name, *dataset_.archive, url);
       archive->file().flush();
       return unpack(archive->file().written(), url, Origin::downloaded, wanted);

@@ -111,7 +111,7 @@ export interface State {
   tableModel: TableModel;
   /** The index of the chosen row of the table. */
   tableRow: number;
-  /** The values of the row's columns after changes, with categories as indices; empty if the row is unchanged. */
+  /** The values of the row's columns after the user's changes, with categories as indices; empty if nothing was changed. */
   tableX: number[];
   /** Scale of the noise, in standard deviations of each column. */
   tableSigma: number;

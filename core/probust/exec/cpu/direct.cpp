@@ -227,7 +227,7 @@ class DirectConv {
 
   static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10, kSumBytes = 512 << 10;
 
-  // Layouts of all phases, with the same bands of cells, so that rows of the output are complete after all phases of a band.
+  // The layouts of all phases. All use the same bands of cells, so that a band of the output is complete after its last phase.
   std::vector<Layout> plan(const Sizes& sizes) const {
     const bool alone = phases_.size() == 1;
     std::int64_t band = 1;

@@ -10,8 +10,8 @@
 #include "probust/exec/points.h"
 #include "probust/passes/head_split.h"
 
-// Computes margins from the results for the last layer's inputs, for classifiers whose last layer is split off
-// (passes/head_split.h).
+// Margins of classifiers whose last layer is split off (passes/head_split.h), computed from the results for that layer's inputs,
+// the features.
 namespace probust {
 
 /// [C - 1] The variances of the margins of `target` under noise of unit scale, from the features' Gram matrix G: the diagonal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sampling of images at positions: GridSample becomes arithmetic from its normalised positions to pixels, then grid_sample.
-// AffineGrid multiplies the positions of an image's pixels by a matrix.
+// Sampling of images at given positions: GridSample becomes arithmetic that converts normalised positions to pixels, followed by
+// grid_sample. AffineGrid multiplies the positions of an image's pixels by a matrix.
 #include <utility>
 
 #include "probust/onnx/lower/lower.h"
