@@ -391,19 +391,22 @@ TEST(Surrogate, ConstantMarginsAreCertain) {
   }
 }
 
-TEST(Surrogate, ModelsTheMostThreateningOfManyClasses) {
+// All 299 rivals are about equally close, so that those which are not modelled one by one matter as well.
+TEST(Surrogate, IncludesAllOfManyClasses) {
   constexpr std::int64_t kClasses = 300;
   Tensor W({kClasses, 2}), b({kClasses});
   for (std::int64_t c = 0; c < kClasses; ++c) {
     const double angle = 2.399963 * static_cast<double>(c);
     W.data[2 * c] = static_cast<float>(std::cos(angle));
     W.data[2 * c + 1] = static_cast<float>(std::sin(angle));
-    b.data[c] = c == 0 ? 1 : c < 5 ? 0 : -3;
+    b.data[c] = c == 0 ? 1 : -0.1F * static_cast<float>(c % 3);
   }
   const Graph graph = test::linear_classifier(W, b);
-  const Estimate exact = at_one(graph, {0, 0}, normal_noise(0.6), "quadrature:128"),
-                 found = at_one(graph, {0, 0}, normal_noise(0.6), "surrogate:60");
-  EXPECT_NEAR(found.p, exact.p, 0.01);
+  const Estimate exact = at_one(graph, {0, 0}, normal_noise(0.6), "quadrature:128");
+  for (const char* estimator : {"surrogate:40", "surrogate:100"}) {
+    const Estimate found = at_one(graph, {0, 0}, normal_noise(0.6), estimator);
+    EXPECT_NEAR(found.p, exact.p, 0.03) << estimator;
+  }
 }
 
 TEST(Surrogate, RefusesTooManyNormalsAndNodes) {

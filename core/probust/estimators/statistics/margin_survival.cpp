@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "probust/estimators/noisy_logits.h"
 #include "probust/estimators/statistics/counts.h"
@@ -80,25 +81,28 @@ Eigen::ArrayXd smallest_scores(const ProcessPosterior& posterior, const PointMar
 
 PointMargins margins_at(std::span<const float> logits, std::int64_t classes, std::int64_t target) {
   const std::int64_t nodes = std::ssize(logits) / classes;
-  const auto row = [&](std::int64_t i) { return logits.subspan(i * classes, classes); };
-  std::vector<std::pair<float, std::int64_t>> threats;
-  for (std::int64_t c = 0; c < classes; ++c) {
-    if (c == target) continue;
-    float least = std::numeric_limits<float>::max();
-    for (std::int64_t i = 0; i < nodes; ++i) least = std::min(least, finite_margin(row(i), target, c));
-    threats.emplace_back(least, c);
+  Eigen::MatrixXf all(nodes, classes - 1);
+  for (std::int64_t i = 0; i < nodes; ++i) {
+    const auto row = logits.subspan(i * classes, classes);
+    for (std::int64_t c = 0; c < classes - 1; ++c) all(i, c) = finite_margin(row, target, c < target ? c : c + 1);
   }
-  const auto kept = std::min<std::size_t>(threats.size(), PointMargins::kMost);
-  std::partial_sort(threats.begin(), threats.begin() + static_cast<std::ptrdiff_t>(kept), threats.end());
-  PointMargins margins;
-  margins.values.resize(nodes, static_cast<Eigen::Index>(kept));
-  for (std::size_t k = 0; k < kept; ++k) {
-    for (std::int64_t i = 0; i < nodes; ++i) {
-      const float margin = finite_margin(row(i), target, threats[k].second);
-      margins.finite = margins.finite && std::fabs(margin) < kMostMargin;
-      margins.values(i, static_cast<Eigen::Index>(k)) = margin;
-    }
+  // The number of nodes at which a rival has the smallest margin, and its smallest margin at any node.
+  std::vector<std::pair<std::int64_t, float>> threats;
+  for (std::int64_t c = 0; c < classes - 1; ++c) threats.emplace_back(0, nodes > 0 ? all.col(c).minCoeff() : 0);
+  for (std::int64_t i = 0; i < nodes; ++i) {
+    Eigen::Index least = 0;
+    all.row(i).minCoeff(&least);
+    --threats[least].first;
   }
+  std::vector<Eigen::Index> order(threats.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](Eigen::Index a, Eigen::Index b) { return std::tie(threats[a], a) < std::tie(threats[b], b); });
+  const Eigen::Index kept = std::min<Eigen::Index>(classes - 1, PointMargins::kMost);
+  PointMargins margins{Eigen::MatrixXd(nodes, kept), nodes == 0 || all.cwiseAbs().maxCoeff() < kMostMargin};
+  for (Eigen::Index k = 0; k < kept; ++k) margins.values.col(k) = all.col(order[k]).cast<double>();
+  for (std::size_t k = static_cast<std::size_t>(kept); k < order.size(); ++k)
+    margins.values.col(kept - 1) = margins.values.col(kept - 1).cwiseMin(all.col(order[k]).cast<double>());
   return margins;
 }
 

@@ -11,10 +11,11 @@
 
 namespace probust {
 
-/// Margins of one point at its N nodes, over the modelled rivals: those with the smallest margins at any node.
+/// Margins of one point at its N nodes: those over the most threatening rivals and, if there are more rivals, the smallest over
+/// the rest. The target survives if all are positive.
 struct PointMargins {
-  static constexpr std::int64_t kMost = 16;  ///< the largest number of modelled rivals
-  Eigen::MatrixXd values;                    ///< [N, rivals]
+  static constexpr std::int64_t kMost = 16;  ///< the largest number of margins
+  Eigen::MatrixXd values;                    ///< [N, margins]
   bool finite = true;                        ///< whether no margin is infinite or NaN
 };
 
