@@ -126,7 +126,7 @@ describe('the command', () => {
     [['estimate', digits, points], 2, 'noise is missing; give --sigma 0.1 or --noise uniform:0.1'],
     [['estimate', digits, points, '--sigma', 'x'], 2, "--sigma is 'x', which is not a number"],
     [['estimate', digits, points, '--noise', 'transform:none.onnx'], 3, 'none.onnx cannot be opened'],
-    [['estimate', digits, points, '--noise', `transform:${digits}`], 2, 'has 1 inputs, not x and z'],
+    [['estimate', digits, points, '--noise', `transform:${digits}`], 2, 'has 1 inputs instead of x and z'],
     [['estimate', digits, points, '--sigmas', '1'], 2, "the command line cannot be parsed: Unknown option '--sigmas'"],
     [['estimate', digits], 2, 'DATA is missing; write probust estimate'],
     [['estimate', 'none.onnx', points, '--sigma', '1'], 3, 'none.onnx cannot be opened'],

@@ -51,20 +51,28 @@ EstimatorSpec choice(Executor& executor, const Points& points, const Noise& nois
   return spec_of(propagation ? estimate_regression_adf : pool ? estimate_regression_pooled : estimate_regression, budget);
 }
 
-// The estimator for perturbations: a surrogate if they have few parameters, of which the noise is a continuous function. Empty
-// if the noise is not a perturbation, or not a function of normals.
-std::optional<EstimatorSpec> choice_for_perturbation(Evaluation& evaluation, const Noise& noise, std::int64_t budget,
-                                                     bool independent) {
-  const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
-  const SurrogateUse use = surrogate_use(*noise.shape, elements);
-  if (use.normals == 0 || noise.shape->parameters(elements).empty()) return std::nullopt;
+// The estimator for perturbations: a surrogate if they have few parameters, of which the noise is a continuous function. Not
+// inlined, so that browsers download it only when it is needed (wasm/split).
+[[gnu::noinline]] EstimatorSpec choice_for_perturbation(Evaluation& evaluation, const NoiseShape& noise, std::int64_t budget,
+                                                        bool independent) {
+  const SurrogateUse use = surrogate_use(noise, static_cast<std::int64_t>(evaluation.points().x.row(0).size()));
+  if (use.normals == 0) return spec_of(estimate_monte_carlo, budget);
   const EstimatorSpec counting = spec_of(estimate_monte_carlo_sobol, budget);
-  const bool continuous = noise.shape->continuous() && !evaluation.executor().piecewise_constant();
+  const bool continuous = noise.continuous() && !evaluation.executor().piecewise_constant();
   if (!evaluation.event().plain() || !continuous || !use.applies || budget < kLeastNodes) return counting;
   if (use.normals == 1) return spec_of(estimate_surrogate, std::min(budget, kMostNodesOfLine));
   if (independent) return counting;                                                // points share designs
   const bool many = budget >= kRareBudget && use.normals > kMostParametersOfRare;  // then counting is as accurate
   return many ? counting : spec_of(estimate_surrogate, std::min(budget, kMostNodesOfProcess));
+}
+
+// The estimates by another estimator, which is their method.
+std::vector<Estimate> by(const EstimatorSpec& chosen, Evaluation& evaluation, const Noise& noise) {
+  std::vector<Estimate> estimates = chosen.definition->estimate(evaluation, noise, chosen);
+  for (Estimate& estimate : estimates) {
+    if (!estimate.method) estimate.method = chosen;
+  }
+  return estimates;
 }
 
 void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator, const std::vector<std::int64_t>& which,
@@ -90,19 +98,9 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
   std::vector<Estimate> estimates(static_cast<std::size_t>(n));
   std::vector<std::int64_t> common, rare;
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
-  if (const auto chosen = choice_for_perturbation(evaluation, noise, budget, independent)) {
-    estimates = chosen->definition->estimate(evaluation, noise, *chosen);
-    for (Estimate& estimate : estimates) {
-      if (!estimate.method) estimate.method = *chosen;
-    }
-    return estimates;
-  }
-  if (!evaluation.event().plain()) {
-    const EstimatorSpec counting = spec_of(estimate_monte_carlo, budget);
-    estimates = counting.definition->estimate(evaluation, noise, counting);
-    for (Estimate& estimate : estimates) estimate.method = counting;
-    return estimates;
-  }
+  if (!noise.shape->parameters(elements).empty())
+    return by(choice_for_perturbation(evaluation, *noise.shape, budget, independent), evaluation, noise);
+  if (!evaluation.event().plain()) return by(spec_of(estimate_monte_carlo, budget), evaluation, noise);
   if (budget < kRareBudget || !noise.shape->normals(elements)) {
     for (std::int64_t i = 0; i < n; ++i) common.push_back(i);
   } else {

@@ -13,7 +13,7 @@
 namespace probust {
 
 Tensor noisy_points(const Points& points, std::span<const std::int64_t> which, const Noise& noise, const Eigen::MatrixXf& w,
-                    int threads) {
+                    int threads, std::int64_t row) {
   constexpr std::int64_t kTogether = 64;  // samples whose noise is added at once, in a buffer that fits the cache
   const std::int64_t count = std::ssize(which), elements = points.size() == 0 ? 0 : points.x.size() / points.size();
   Shape shape = points.x.shape;
@@ -21,15 +21,17 @@ Tensor noisy_points(const Points& points, std::span<const std::int64_t> which, c
   Tensor x(shape);
   parallel_for((count + kTogether - 1) / kTogether, threads, [&](std::int64_t task, int) {
     const std::int64_t first = task * kTogether, lanes = std::min(kTogether, count - first);
-    std::vector<std::uint32_t> index;
-    for (std::int64_t j = first; j < first + lanes; ++j) {
-      const auto from = points.x.row(which[j]);
-      std::copy(from.begin(), from.end(), x.row(j).begin());
-      index.push_back(static_cast<std::uint32_t>(points.index[which[j]]));
-    }
-    const Eigen::MatrixXf normals = w.middleRows(first, lanes);
-    std::vector<float> noisy(static_cast<std::size_t>(elements * lanes));  // [elements][lanes]
+    std::vector<std::uint32_t> index(static_cast<std::size_t>(lanes));
     float* const rows = x.data.data() + first * elements;
+    for (std::int64_t j = 0; j < lanes; ++j) {
+      const std::int64_t point = which[first + j];
+      std::copy_n(points.x.data.data() + point * elements, elements, rows + j * elements);
+      index[j] = static_cast<std::uint32_t>(points.index[point]);
+    }
+    // [elements][lanes] and [normals][lanes]
+    std::vector<float> noisy(static_cast<std::size_t>(elements * lanes)), normals(static_cast<std::size_t>(w.cols() * lanes));
+    for (std::int64_t k = 0; k < w.cols(); ++k)
+      std::copy_n(w.data() + k * w.rows() + row + first, lanes, normals.data() + k * lanes);
     transpose(rows, lanes, elements, noisy.data());
     noise.shape->add_normals(index, elements, static_cast<float>(noise.scale), normals.data(), noisy.data());
     transpose(noisy.data(), elements, lanes, rows);
@@ -40,14 +42,12 @@ Tensor noisy_points(const Points& points, std::span<const std::int64_t> which, c
 Tensor noisy_logits(Executor& executor, const Points& points, std::span<const std::int64_t> which, const Noise& noise,
                     const Eigen::MatrixXf& w) {
   constexpr std::int64_t kMostTogether = 1024;
-  const std::int64_t count = std::ssize(which), row = element_count(executor.point_shape()) + w.cols() + executor.classes();
-  const std::int64_t step = std::min(kMostTogether, points_at_once(executor, 3 * static_cast<std::int64_t>(sizeof(float)) * row));
-  const int threads = executor.options().threads;
+  const std::int64_t count = std::ssize(which), own = element_count(executor.point_shape()) + w.cols() + executor.classes();
+  const std::int64_t step = std::min(kMostTogether, points_at_once(executor, 3 * static_cast<std::int64_t>(sizeof(float)) * own));
   Tensor all({count, executor.classes()});
   for (std::int64_t first = 0; first < count; first += step) {
-    const std::int64_t some = std::min(step, count - first);
-    const Tensor logits =
-        executor.logits(noisy_points(points, which.subspan(first, some), noise, w.middleRows(first, some), threads)).value();
+    const auto some = which.subspan(first, std::min(step, count - first));
+    const Tensor logits = executor.logits(noisy_points(points, some, noise, w, executor.options().threads, first)).value();
     std::copy(logits.data.begin(), logits.data.end(), all.row(first).data());
   }
   return all;

@@ -9,12 +9,12 @@
 
 namespace probust {
 
-/// Noisy samples as functions of standard normals (NoiseShape::add_normals): row j is the sample of point which[j] that belongs
-/// to row j of w [samples, normals].
+/// Noisy samples as functions of standard normals (NoiseShape::add_normals): sample j is of point which[j], and belongs to row
+/// `row` + j of w [.., normals].
 Tensor noisy_points(const Points& points, std::span<const std::int64_t> which, const Noise& noise, const Eigen::MatrixXf& w,
-                    int threads);
+                    int threads, std::int64_t row = 0);
 
-/// The logits [samples, C] of these samples, computed in parts that fit the executor's memory.
+/// The logits [samples, C] of the samples for all rows of w, computed in parts that fit the executor's memory.
 Tensor noisy_logits(Executor& executor, const Points& points, std::span<const std::int64_t> which, const Noise& noise,
                     const Eigen::MatrixXf& w);
 

@@ -15,9 +15,8 @@ namespace {
 
 // A primitive polynomial over GF(2) by its degree and its inner coefficients, and the first odd numbers m of the recurrence.
 struct Primitive {
-  int degree;
-  std::uint32_t inner;
-  std::array<std::uint32_t, 7> m;
+  std::uint8_t degree, inner;
+  std::array<std::uint8_t, 7> m;
 };
 
 // Dimensions 2 and up. Dimension 1 is the van der Corput sequence.
@@ -54,7 +53,7 @@ void fill_directions(std::int64_t dimension, std::uint32_t (&direction)[32]) {
   const int s = primitive.degree;
   for (int k = 0; k < 32; ++k) {
     if (k < s) {
-      direction[k] = primitive.m[k] << (31 - k);
+      direction[k] = std::uint32_t{primitive.m[k]} << (31 - k);
       continue;
     }
     direction[k] = direction[k - s] ^ (direction[k - s] >> s);
