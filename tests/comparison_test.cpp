@@ -171,13 +171,13 @@ TEST(Comparison, AccuracyUnderNoiseDecidesTheSentence) {
           "B keeps the correct prediction under noise less often than A: 5% against 60%, difference -55 percentage points (", 0),
       0U)
       << sentence;
-  EXPECT_EQ(
-      in_one_sentence(
-          only(rows_with_p_label({0.7, 0.8, 0.6}, {0.7, 0.8, 0.6}), rows_with_p_label({0.75, 0.86, 0.64}, {0.75, 0.86, 0.64})),
-          "old", "new")
-          .rfind("new keeps the correct prediction under noise more often than old: 75.0% against 70.0%, difference +5.0 percentage points",
-                 0),
-      0U);
+  EXPECT_EQ(in_one_sentence(only(rows_with_p_label({0.7, 0.8, 0.6}, {0.7, 0.8, 0.6}),
+                                 rows_with_p_label({0.75, 0.86, 0.64}, {0.75, 0.86, 0.64})),
+                            "old", "new")
+                .rfind("new keeps the correct prediction under noise more often than old: 75.0% against 70.0%, difference +5.0 "
+                       "percentage points",
+                       0),
+            0U);
 }
 
 TEST(Comparison, WithoutLabelsTheSentenceIsAboutP) {

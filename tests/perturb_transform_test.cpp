@@ -122,7 +122,8 @@ TEST(TransformModels, AreRefusedInOneLineThatNamesThem) {
   }
   const std::string scaled = test::message_of([] { (void)sum_noise("transform:sum.onnx:2", {-1, 3}, {-1, 3}, "uniform(0,1)"); });
   EXPECT_EQ(scaled,
-            "noise 'transform:sum.onnx:2' has a scale, but its model specifies the distribution of z; leave out the scale: transform:sum.onnx");
+            "noise 'transform:sum.onnx:2' has a scale, but its model specifies the distribution of z; leave out the scale: "
+            "transform:sum.onnx");
 }
 
 TEST(TransformModels, NeedXAndZ) {

@@ -86,9 +86,7 @@ class BlockSurrogate {
     }
     if (sums.score() <= kPoorScore) return;
     for (Estimate& estimate : all)
-      estimate.add_note(
-          "the model of the margins predicts failures at one sample from the others no better than their share "
-          "does; use more samples, or mc:N:sobol");
+      estimate.add_note("the model does not predict which samples fail; use more of them, or mc:N:sobol");
   }
 
   void make_designs() {

@@ -10,7 +10,7 @@ namespace probust::cli {
 
 struct BenchArguments : Arguments {
   bool frontier = false;
-  std::string references;  ///< path of a file of reference probabilities; empty for none
+  std::string references;               ///< path of a file of reference probabilities; empty for none
   std::string reference = "mc:100000";  ///< the estimator of the reference probabilities
   std::int64_t seeds = 1;
 };

@@ -11,8 +11,8 @@
 
 namespace probust::cli {
 
-/// Reference probabilities by one estimator, with noise that the compared estimates do not use. Because they take more time than all
-/// compared estimates, they are computed only once and stored in a file of JSON lines.
+/// Reference probabilities by one estimator, with noise that the compared estimates do not use. Because they take more time than
+/// all compared estimates, they are computed only once and stored in a file of JSON lines.
 class References {
  public:
   /// Reads the file `path` if it exists. If `path` is empty, nothing is stored. Throws Error{unreadable} for an invalid line.
