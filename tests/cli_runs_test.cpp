@@ -176,13 +176,15 @@ TEST(CliRuns, BlocksHaveFixedPositions) {
   const Folder folder;
   std::mt19937 random(1);
   write_npy(folder / "x.npy", test::random_tensor({512, 1, 16, 16}, random, 0, 1));
-  const std::string run =
-      "estimate '" + test::digits("digits.onnx") + "' " + folder / "x.npy" + " --sigma 0.4 --estimator auto:20 --quiet ";
-  const std::vector<std::string> whole = lines_of(test::probust(run + "--limit 512").out);
-  const std::vector<std::string> later = lines_of(test::probust(run + "--offset 100 --limit 412").out);
-  ASSERT_EQ(whole.size(), 512U);
-  ASSERT_EQ(later.size(), 412U);
-  EXPECT_TRUE(std::equal(later.begin() + 156, later.end(), whole.begin() + 256));
+  for (const char* options : {"--sigma 0.4 --estimator auto:20", "--noise rotate:15+shift:1 --estimator surrogate:12"}) {
+    const std::string run =
+        "estimate '" + test::digits("digits.onnx") + "' " + folder / "x.npy" + " --quiet " + std::string(options);
+    const std::vector<std::string> whole = lines_of(test::probust(run + " --limit 512").out);
+    const std::vector<std::string> later = lines_of(test::probust(run + " --offset 100 --limit 412 --threads 1").out);
+    ASSERT_EQ(whole.size(), 512U);
+    ASSERT_EQ(later.size(), 412U);
+    EXPECT_TRUE(std::equal(later.begin() + 156, later.end(), whole.begin() + 256)) << options;
+  }
 }
 
 // All rows of a run, in an order that does not depend on its history.

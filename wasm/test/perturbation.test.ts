@@ -76,7 +76,7 @@ describe.each(everywhere)('%s', (_, created) => {
 
   it('a model of x and z gives the same as the perturbation that it writes out', async () => {
     const asked: Omit<EstimateOptions, 'noise'> = {
-      ...{ estimators: ['mc:1000', 'quadrature:64', 'taylor'], seed: 5 },
+      ...{ estimators: ['mc:1000', 'quadrature:64', 'surrogate:30', 'mc:100:sobol', 'taylor'], seed: 5 },
       transforms: { 'brighter.onnx': brighter(), even: brighter('uniform(-0.3,0.3)') },
     };
     const rows = await model.estimate(point(0, 12), { ...asked, noise: ['transform:brighter.onnx:0.1', 'transform:even'] });

@@ -135,8 +135,8 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
 
 namespace {
 
-// Both means and their difference, in per cent, with decimals if the difference is small: "23% against 73%, difference -50 percentage
-// points (-55..-44)".
+// Both means and their difference, in per cent, with decimals if the difference is small: "23% against 73%, difference -50
+// percentage points (-55..-44)".
 std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, const MeanInterval& difference) {
   const int decimals = std::fabs(difference.mean) < 0.1 ? 1 : 0;
   std::string text = fmt::format("{:.{}f}% against {:.{}f}%, difference {:+.{}f} percentage points", 100 * run.mean, decimals,
