@@ -444,5 +444,12 @@ TEST(AutoForPerturbations, TakesASurrogateForFewParametersAndCountsOtherwise) {
   EXPECT_EQ(method("gaussian:0.1", "auto:30").substr(0, 6), "probit");
 }
 
+// The option `share` is for other estimators, but intervals of means must treat designs like shared draws.
+TEST(Surrogate, SharesDesignsWhateverTheOptionShareSays) {
+  EXPECT_TRUE(shares_noise("surrogate:20"));
+  for (const auto share : {EstimatorDefinition::Share::none, EstimatorDefinition::Share::draws})
+    EXPECT_FALSE(with_share(parse_estimator("surrogate:20"), share)) << static_cast<int>(share);
+}
+
 }  // namespace
 }  // namespace probust

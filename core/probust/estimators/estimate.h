@@ -81,8 +81,8 @@ struct Estimate {
   void add_note(const std::string& more) { note += (note.empty() ? "" : "; ") + more; }
 };
 
-/// Whether an estimator can see failures only among its noisy samples: mc, probit and regression. The argument is the text of an
-/// EstimatorSpec.
+/// Whether an estimator can see failures only among its noisy samples: mc, probit, regression and surrogate. The argument is the
+/// text of an EstimatorSpec.
 bool sees_failures_in_samples(std::string_view estimator);
 
 /// If p_fail is smaller than the samples can show, replaces it by the upper end of its interval, 1 - ci_low. This applies if the

@@ -37,9 +37,9 @@ struct EstimatorDefinition {
   enum class Scope : std::uint8_t { point, block };
 
   /// What points share: `none`, so that their errors are independent; `pooled` covariances, shrunk towards those of similar
-  /// points; `learned` means and covariances, estimated from all points; `draws` of the noise in addition; or, for `chosen`, what
-  /// the estimator that auto picks shares.
-  enum class Share : std::uint8_t { none, pooled, learned, draws, chosen };
+  /// points; `learned` means and covariances, estimated from all points; `draws` of the noise in addition; for `chosen`, what the
+  /// estimator that auto picks shares; `designs`, from which noisy samples follow, whatever the option `share` says.
+  enum class Share : std::uint8_t { none, pooled, learned, draws, chosen, designs };
 
   std::string_view name;
   std::string_view variant = {};  ///< written after the parameter: "centered" in "mmse:10:centered"

@@ -124,7 +124,8 @@ bool shares_noise(std::string_view text) {
   const Parts parts = parts_of(std::string(text));
   const auto entries = all_estimators();
   return std::any_of(entries.begin(), entries.end(), [&](const EstimatorDefinition& entry) {
-    return entry.share == Share::draws && entry.name == parts.name && entry.variant == parts.variant;
+    return (entry.share == Share::draws || entry.share == Share::designs) && entry.name == parts.name &&
+           entry.variant == parts.variant;
   });
 }
 

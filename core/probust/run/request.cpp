@@ -41,7 +41,8 @@ void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budge
     const std::optional<EstimatorSpec> sharing = with_share(estimator, share);
     done = done || sharing;
     if (sharing) estimator = *sharing;
-    const bool could = estimator.definition->share && estimator.definition->variant.empty() && !estimator.is_auto();
+    const EstimatorDefinition& own = *estimator.definition;
+    const bool could = own.share && own.share != Share::designs && own.variant.empty() && !estimator.is_auto();
     if (!sharing && could)
       refuse_option("share", "cannot be " + what + " for " + estimator.text(),
                     "use none, pooled, or draws (which also estimates from all points of the block)");

@@ -22,7 +22,7 @@ constexpr double kWider = 2.2;
 constexpr std::int64_t kCandidates = 2048;  // of these places, a point places its own nodes at some
 constexpr float kMostMargin = 1e30F;        // larger margins are treated as infinite
 constexpr double kDeviations = 2, kDeviationsOfRare = 2.5, kUnseenShare = 0.3, kLeastHalf = 0.001;
-constexpr double kOfBinomial = 0.35;  // the error of a mean over Sobol points, as a share of that of independent ones
+constexpr double kOfBinomial = 0.25;  // the error of a mean over Sobol points, as a share of that of independent ones
 
 // How many of `count` places keep all margins mean[r] + sum_q root(r, q) scatter[q] positive. Rows of `means` are `mean_stride`
 // apart; those of `scatter` have `count` elements.
