@@ -55,17 +55,25 @@ class Lines {
     for (std::int64_t i = 0; i < points_.size(); ++i) add(i, 0, evaluation.logits().row(i));
   }
 
-  // Evaluates every point at its own node.
+  // Evaluates all points at the same nodes.
+  void evaluate_at(const std::vector<double>& nodes) {
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < points_.size(); ++i) all.insert(all.end(), nodes.begin(), nodes.end());
+    evaluate(all);
+  }
+
+  // Evaluates the points at their own nodes [points, nodes of each].
   void evaluate(const std::vector<double>& nodes) {
-    std::vector<std::int64_t> which(nodes.size());
+    const std::int64_t each = std::ssize(nodes) / std::max<std::int64_t>(1, points_.size());
+    std::vector<std::int64_t> which;
     Eigen::MatrixXf w(std::ssize(nodes), 1);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      which[i] = static_cast<std::int64_t>(i);
-      w(static_cast<Eigen::Index>(i), 0) = static_cast<float>(nodes[i]);
+    for (std::int64_t row = 0; row < std::ssize(nodes); ++row) {
+      which.push_back(row / each);
+      w(row, 0) = static_cast<float>(nodes[row]);
     }
     const Tensor logits = noisy_logits(executor_, points_, which, noise_, w);
-    for (std::size_t i = 0; i < nodes.size(); ++i) add(which[i], w(which[i], 0), logits.row(which[i]));
-    ++forwards_;
+    for (std::int64_t row = 0; row < std::ssize(nodes); ++row) add(which[row], w(row, 0), logits.row(row));
+    forwards_ += each;
   }
 
   std::vector<double> next_nodes() const {
@@ -117,7 +125,7 @@ std::vector<Estimate> estimates_on_lines(Evaluation& evaluation, const Noise& no
   check_all_fit(evaluation.executor(), n, 2 * (count + 1) * evaluation.executor().classes() * 4);
   Lines lines(evaluation, noise);
   const std::vector<double> first = first_nodes(count, noise.shape->additive());
-  for (const double t : first) lines.evaluate(std::vector<double>(static_cast<std::size_t>(n), t));
+  lines.evaluate_at(first);
   for (std::int64_t k = std::ssize(first); k < count; ++k) lines.evaluate(lines.next_nodes());
   return lines.estimates();
 }

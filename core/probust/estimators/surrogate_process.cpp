@@ -65,12 +65,7 @@ class BlockSurrogate {
         for (const std::int64_t i : designs_[g].points) all[i] = estimated(posterior, draws, i);
       });
     } else {
-      const std::int64_t places = k_ <= kMostParametersOfRare ? WidePlaces::kCount : AveragedPlaces::kCount;
-      const std::int64_t step = points_at_once(executor_, 4 * count_ * places);
-      for (const Design& design : designs_) {
-        for (std::int64_t first = 0; first < std::ssize(design.points); first += step)
-          with_own_nodes(design, std::span(design.points).subspan(first, std::min(step, std::ssize(design.points) - first)), all);
-      }
+      with_own_nodes(all);
     }
     add_scores(all);
     return all;
@@ -154,12 +149,6 @@ class BlockSurrogate {
     return posterior;
   }
 
-  // A point that places its own nodes.
-  struct Refined {
-    ProcessPosterior posterior;
-    bool rare = false;
-  };
-
   // How well the nodes of a group are predicted from each other. Near 1, the surrogate explains none of the failures, and its
   // estimates are as uncertain as counting.
   LeaveOneOut left_out(const Design& design) const {
@@ -173,44 +162,75 @@ class BlockSurrogate {
     return sums;
   }
 
-  // Points place the rest of their nodes, several points at the same time, so that their forward passes form batches.
-  void with_own_nodes(const Design& design, std::span<const std::int64_t> group, std::vector<Estimate>& all) {
-    const std::int64_t points = std::ssize(group);
-    std::vector<Refined> refined(static_cast<std::size_t>(points), {shared_posterior(design, design.places.at)});
-    std::optional<WidePlaces> wide;
-    if (k_ <= kMostParametersOfRare) wide = wide_places(k_, rivals_, design.seed);
-    each(wide ? points : 0, [&](std::int64_t p) {
-      const std::int64_t i = group[p];
-      const PointMargins margins = margins_of(i, points_.target[i]);
-      if (margins.finite && rough_failure(refined[p].posterior, margins) < kRare)
-        refined[p] = {shared_posterior(design, wide->at), true};
+  // A point that places the second half of its nodes.
+  struct Refined {
+    std::int64_t point;
+    const Design* design;
+    const WidePlaces* wide;  // null unless failures are rare
+    ProcessPosterior posterior;
+
+    const Eigen::MatrixXd& places() const { return wide != nullptr ? wide->at : design->places.at; }
+  };
+
+  // As many points at a time as fit in the memory place their nodes, so that their forward passes form batches.
+  void with_own_nodes(std::vector<Estimate>& all) {
+    const bool seeks_rare = k_ <= kMostParametersOfRare;
+    const std::int64_t step = points_at_once(executor_, 4 * count_ * (seeks_rare ? WidePlaces::kCount : AveragedPlaces::kCount));
+    std::vector<std::pair<const Design*, std::int64_t>> points;
+    for (const Design& design : designs_) {
+      for (const std::int64_t i : design.points) points.emplace_back(&design, i);
+    }
+    for (std::size_t first = 0; first < points.size(); first += static_cast<std::size_t>(step))
+      refine(std::span(points).subspan(first, std::min<std::size_t>(step, points.size() - first)), seeks_rare, all);
+  }
+
+  void refine(std::span<const std::pair<const Design*, std::int64_t>> points, bool seeks_rare, std::vector<Estimate>& all) {
+    std::map<const Design*, WidePlaces> wide;
+    std::vector<Refined> refined;
+    for (const auto& [design, i] : points) {
+      const bool again = !refined.empty() && refined.back().design == design && refined.back().wide == nullptr;
+      refined.push_back({i, design, nullptr, again ? refined.back().posterior : shared_posterior(*design, design->places.at)});
+      if (seeks_rare && !wide.contains(design)) wide.emplace(design, wide_places(k_, rivals_, design->seed));
+    }
+    each(seeks_rare ? std::ssize(refined) : 0, [&](std::int64_t p) {
+      Refined& own = refined[p];
+      const PointMargins margins = margins_of(own.point, points_.target[own.point]);
+      if (!margins.finite || rough_failure(own.posterior, margins) >= kRare) return;
+      own.wide = &wide.at(own.design);
+      own.posterior = shared_posterior(*own.design, own.wide->at);
     });
     for (std::int64_t round = 0, placed = shared_; round < kOwnRounds; ++round) {
       const std::int64_t wanted = (count_ - placed) / (kOwnRounds - round);
-      std::vector<std::int64_t> which(static_cast<std::size_t>(points * wanted));
-      Eigen::MatrixXf w(points * wanted, k_);
-      each(points, [&](std::int64_t p) {
-        const std::int64_t i = group[p];
-        auto& [posterior, rare] = refined[p];
-        const Eigen::MatrixXd& places = rare ? wide->at : design.places.at;
-        std::int64_t row = p * wanted;
-        for (const Eigen::Index m : uncertain_places(posterior, places, rare ? &wide->weights : nullptr,
-                                                     margins_of(i, points_.target[i]), wanted, rare && round == 0)) {
-          posterior.add(places.row(m));
-          which[row] = i;
-          w.row(row++) = places.row(m).cast<float>();
-        }
-      });
-      evaluate(which, w);
+      place(refined, wanted, round == 0);
       placed += wanted;
     }
-    each(points, [&](std::int64_t p) {
-      const std::int64_t i = group[p];
-      const ProcessPosterior& posterior = refined[p].posterior;
-      all[i] = refined[p].rare
-                   ? estimated(i, [&](const PointMargins& margins) { return estimate_of_rare(posterior, *wide, margins); })
-                   : estimated(posterior, posterior_draws(posterior, design.places, rivals_), i);
+    each(std::ssize(refined), [&](std::int64_t p) {
+      const Refined& own = refined[p];
+      all[own.point] = own.wide == nullptr
+                           ? estimated(own.posterior, posterior_draws(own.posterior, own.design->places, rivals_), own.point)
+                           : estimated(own.point, [&](const PointMargins& margins) {
+                               return estimate_of_rare(own.posterior, *own.wide, margins);
+                             });
     });
+  }
+
+  // Places this number of nodes of each point, and evaluates them.
+  void place(std::vector<Refined>& refined, std::int64_t wanted, bool first) {
+    std::vector<std::int64_t> which(refined.size() * static_cast<std::size_t>(wanted));
+    Eigen::MatrixXf w(std::ssize(which), k_);
+    each(std::ssize(refined), [&](std::int64_t p) {
+      Refined& own = refined[p];
+      std::int64_t row = p * wanted;
+      const Eigen::ArrayXd* weights = own.wide != nullptr ? &own.wide->weights : nullptr;
+      const PointMargins margins = margins_of(own.point, points_.target[own.point]);
+      for (const Eigen::Index m :
+           uncertain_places(own.posterior, own.places(), weights, margins, wanted, weights != nullptr && first)) {
+        own.posterior.add(own.places().row(m));
+        which[row] = own.point;
+        w.row(row++) = own.places().row(m).cast<float>();
+      }
+    });
+    evaluate(which, w);
   }
 
   Estimate estimated(const ProcessPosterior& posterior, const PosteriorDraws& draws, std::int64_t i) const {
