@@ -150,8 +150,8 @@ std::vector<Estimate> estimate_surrogate(Evaluation& evaluation, const Noise& no
   constexpr std::int64_t kMostNodes = 500;
   const std::int64_t n = evaluation.points().size();
   if (asked.samples > kMostNodes)
-    throw Error{ErrorCode::usage, "estimator " + asked.text(), "has more than " + std::to_string(kMostNodes) + " noisy samples",
-                "give at most " + std::to_string(kMostNodes) + ", or use mc:N:sobol"};
+    throw Error{ErrorCode::usage, "estimator " + asked.text(), "has too many samples",
+                "give at most " + std::to_string(kMostNodes)};
   if (n == 0) return {};
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
   const SurrogateUse use = surrogate_use(*noise.shape, elements);

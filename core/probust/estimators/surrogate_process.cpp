@@ -80,8 +80,7 @@ class BlockSurrogate {
       sums.variance += own.variance;
     }
     if (sums.score() <= kPoorScore) return;
-    for (Estimate& estimate : all)
-      estimate.add_note("the model does not predict which samples fail; use more of them, or mc:N:sobol");
+    for (Estimate& estimate : all) estimate.add_note("cannot predict which samples fail; use more, or mc:N:sobol");
   }
 
   void make_designs() {
