@@ -244,7 +244,7 @@ TEST(MarginProcess, InterpolatesAndIsCertainAtItsNodes) {
   for (int i = 0; i < 20; ++i) posterior.add(nodes.row(i));
   const auto coefficients = posterior.coefficients(values);
   std::vector<float> means(40);
-  posterior.means(coefficients, 0, 20, means.data());
+  posterior.means(coefficients, 20, means.data());
   const std::vector<float> variances = posterior.variances();
   for (int i = 0; i < 20; ++i) {
     EXPECT_NEAR(means[i], values(i, 0), 0.03);

@@ -23,7 +23,8 @@ constexpr double kLeastTail = 0.02;
 // Nodes beyond the outer ones are this far away, up to kFarthest.
 constexpr double kStep = 1.25, kFarthest = 7;
 
-double mass_between(double a, double b) { return normal::interval(a, b); }
+// The share of an interval in which the smallest margin, at least `least` at its ends, may come to zero.
+double share_in_doubt(double least, double change) { return change > 0 ? std::exp(-kDistance * least / change) : 0; }
 
 // The weighted harmonic mean of two secants; zero if they differ in sign.
 double harmonic(double before, double after, double h_before, double h_after) {
@@ -85,7 +86,7 @@ double MarginLine::crossing(std::size_t left, std::size_t rival) const {
 // The probability, within the interval to the right of a node, that the target survives or that it fails.
 double MarginLine::inside(std::size_t left, bool survivors) const {
   double low = t_[left], high = t_[left + 1];
-  const double whole = mass_between(low, high);
+  const double whole = normal::interval(low, high);
   for (std::size_t r = 0; r < margins_[left].size(); ++r) {
     const bool before = margins_[left][r] > 0, after = margins_[left + 1][r] > 0;
     if (!before && !after) return survivors ? 0 : whole;
@@ -93,8 +94,8 @@ double MarginLine::inside(std::size_t left, bool survivors) const {
     const double at = crossing(left, r);
     (before ? high : low) = before ? std::min(high, at) : std::max(low, at);
   }
-  if (survivors) return low < high ? mass_between(low, high) : 0;
-  return low < high ? mass_between(t_[left], low) + mass_between(high, t_[left + 1]) : whole;
+  if (survivors) return low < high ? normal::interval(low, high) : 0;
+  return low < high ? normal::interval(t_[left], low) + normal::interval(high, t_[left + 1]) : whole;
 }
 
 std::vector<MarginLine::Interval> MarginLine::intervals() const {
@@ -102,17 +103,16 @@ std::vector<MarginLine::Interval> MarginLine::intervals() const {
   const std::size_t last = t_.size() - 1;
   // A tail is in doubt like an interval of the same width as its neighbour.
   const auto tail = [&](std::size_t node, std::size_t neighbour, int side) {
-    const double mass = normal::complement(side * t_[node]), change = largest_change(neighbour);
-    const double near = change > 0 ? std::exp(-kDistance * std::fabs(smallest(node)) / change) : 0;
+    const double mass = normal::complement(side * t_[node]);
+    const double near = share_in_doubt(std::fabs(smallest(node)), largest_change(neighbour));
     all.push_back({node, side, mass, mass * std::max(near, kLeastTail), false});
   };
   tail(0, 0, -1);
   for (std::size_t k = 0; k < last; ++k) {
-    const double a = smallest(k), b = smallest(k + 1), mass = mass_between(t_[k], t_[k + 1]);
+    const double a = smallest(k), b = smallest(k + 1), mass = normal::interval(t_[k], t_[k + 1]);
     const bool changes = (a > 0) != (b > 0);
-    const double change = largest_change(k), least = std::min(std::fabs(a), std::fabs(b));
-    const double doubt = changes ? mass : change > 0 ? mass * std::exp(-kDistance * least / change) : 0;
-    all.push_back({k, 0, mass, doubt, changes});
+    const double share = changes ? 1 : share_in_doubt(std::min(std::fabs(a), std::fabs(b)), largest_change(k));
+    all.push_back({k, 0, mass, mass * share, changes});
   }
   tail(last, last - 1, 1);
   return all;

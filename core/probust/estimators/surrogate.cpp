@@ -35,9 +35,8 @@ std::vector<double> first_nodes(std::int64_t count, bool zero_known) {
 
 std::vector<float> margins_of(std::span<const float> logits, std::int64_t target) {
   std::vector<float> margins;
-  for (std::int64_t c = 0; c < std::ssize(logits); ++c) {
-    if (c != target) margins.push_back(finite_margin(logits, target, c));
-  }
+  for (std::int64_t row = 0; row < std::ssize(logits) - 1; ++row)
+    margins.push_back(finite_margin(logits, target, rival_of(row, target)));
   return margins;
 }
 

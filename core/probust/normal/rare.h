@@ -31,8 +31,8 @@ struct Goal {
 /// samples.
 RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena);
 
-/// q by importance sampling from the mixture of the single failures, for problems with so many limits that `telescope` would be
-/// slow.
+/// q by importance sampling from a mixture with one component for each limit that may fail. Faster than `telescope` if there are
+/// many limits.
 RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& arena);
 
 }  // namespace probust::normal

@@ -238,7 +238,7 @@ ProcessPosterior::Coefficients ProcessPosterior::coefficients(const Eigen::Matri
   return result;
 }
 
-void ProcessPosterior::means(const Coefficients& coefficients, std::int64_t first, std::int64_t count, float* means) const {
+void ProcessPosterior::means(const Coefficients& coefficients, std::int64_t count, float* means) const {
   constexpr std::int64_t kTogether = 256;  // places whose rows stay in the first cache
   const Eigen::MatrixXf weights = coefficients.values.cast<float>();
   for (std::int64_t begin = 0; begin < count; begin += kTogether) {
@@ -247,7 +247,7 @@ void ProcessPosterior::means(const Coefficients& coefficients, std::int64_t firs
       Eigen::Map<Eigen::ArrayXf> own(means + c * count + begin, some);
       own.setConstant(static_cast<float>(coefficients.constant[c]));
       for (Eigen::Index i = 0; i < count_; ++i)
-        own += weights(i, c) * Eigen::Map<const Eigen::ArrayXf>(rows_[i].data() + first + begin, some);
+        own += weights(i, c) * Eigen::Map<const Eigen::ArrayXf>(rows_[i].data() + begin, some);
     }
   }
 }

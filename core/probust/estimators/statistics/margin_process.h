@@ -53,8 +53,8 @@ class ProcessPosterior {
   };
   Coefficients coefficients(const Eigen::MatrixXd& values) const;
 
-  /// Posterior means [c][first .. first + count) at the places, written to `means` [c][count].
-  void means(const Coefficients& coefficients, std::int64_t first, std::int64_t count, float* means) const;
+  /// Posterior means [c][count] at the first places, written to `means`.
+  void means(const Coefficients& coefficients, std::int64_t count, float* means) const;
 
   /// [M] The posterior variances at the places, for s = 1.
   std::vector<float> variances() const;

@@ -64,17 +64,27 @@ Eigen::VectorXd deviations_of(const ProcessPosterior::Coefficients& coefficients
   return (coefficients.values.colwise().squaredNorm() / freedom).cwiseSqrt().cwiseMax(1e-30);
 }
 
-// [count] The smallest margin at each of the first places, in posterior standard deviations.
-Eigen::ArrayXd smallest_scores(const ProcessPosterior& posterior, const PointMargins& margins, std::int64_t count) {
-  const ProcessPosterior::Coefficients coefficients = posterior.coefficients(margins.values);
-  const Eigen::VectorXd deviations = deviations_of(coefficients);
-  std::vector<float> means(static_cast<std::size_t>(margins.values.cols() * count));
-  posterior.means(coefficients, 0, count, means.data());
-  const std::vector<float> variances = posterior.variances();
-  Eigen::ArrayXd least = Eigen::ArrayXd::Constant(count, std::numeric_limits<double>::infinity());
-  for (Eigen::Index r = 0; r < deviations.size(); ++r)
-    least = least.min(Eigen::Map<const Eigen::ArrayXf>(means.data() + r * count, count).cast<double>() / deviations[r]);
-  return least / Eigen::Map<const Eigen::ArrayXf>(variances.data(), count).cast<double>().max(1e-12).sqrt();
+// What the posterior says about the margins of a point at its first places.
+struct PosteriorMargins {
+  ProcessPosterior::Coefficients coefficients;
+  std::vector<float> means;      // [margins][count]
+  std::vector<float> variances;  // [count or more] for s = 1
+
+  // [count] The smallest margin at each place, in posterior standard deviations.
+  Eigen::ArrayXd smallest_scores(std::int64_t count) const {
+    const Eigen::VectorXd deviations = deviations_of(coefficients);
+    Eigen::ArrayXd least = Eigen::ArrayXd::Constant(count, std::numeric_limits<double>::infinity());
+    for (Eigen::Index r = 0; r < deviations.size(); ++r)
+      least = least.min(Eigen::Map<const Eigen::ArrayXf>(means.data() + r * count, count).cast<double>() / deviations[r]);
+    return least / Eigen::Map<const Eigen::ArrayXf>(variances.data(), count).cast<double>().max(1e-12).sqrt();
+  }
+};
+
+PosteriorMargins posterior_margins(const ProcessPosterior& posterior, const PointMargins& margins, std::int64_t count) {
+  PosteriorMargins result{posterior.coefficients(margins.values), {}, posterior.variances()};
+  result.means.resize(static_cast<std::size_t>(margins.values.cols() * count));
+  posterior.means(result.coefficients, count, result.means.data());
+  return result;
 }
 
 }  // namespace
@@ -84,7 +94,7 @@ PointMargins margins_at(std::span<const float> logits, std::int64_t classes, std
   Eigen::MatrixXf all(nodes, classes - 1);
   for (std::int64_t i = 0; i < nodes; ++i) {
     const auto row = logits.subspan(i * classes, classes);
-    for (std::int64_t c = 0; c < classes - 1; ++c) all(i, c) = finite_margin(row, target, c < target ? c : c + 1);
+    for (std::int64_t c = 0; c < classes - 1; ++c) all(i, c) = finite_margin(row, target, rival_of(c, target));
   }
   // The number of nodes at which a rival has the smallest margin, and its smallest margin at any node.
   std::vector<std::pair<std::int64_t, float>> threats;
@@ -156,7 +166,7 @@ Estimate estimate_of(const ProcessPosterior& posterior, const PosteriorDraws& dr
   const ProcessPosterior::Coefficients coefficients = posterior.coefficients(margins.values);
   const Eigen::MatrixXf root = root_of(coefficients.values);
   std::vector<float> means(static_cast<std::size_t>(rivals * kCount));
-  posterior.means(coefficients, 0, kCount, means.data());
+  posterior.means(coefficients, kCount, means.data());
   Estimate estimate;
   const std::int64_t survivors = surviving(means.data(), kCount, root, draws.places.data(), kCount);
   estimate.p = static_cast<double>(survivors) / kCount;
@@ -179,18 +189,15 @@ Estimate estimate_of(const ProcessPosterior& posterior, const PosteriorDraws& dr
 }
 
 Estimate estimate_of_rare(const ProcessPosterior& posterior, const WidePlaces& wide, const PointMargins& margins) {
-  const ProcessPosterior::Coefficients coefficients = posterior.coefficients(margins.values);
-  const Eigen::MatrixXf root = root_of(coefficients.values);
-  std::vector<float> means(static_cast<std::size_t>(margins.values.cols() * kWideCount));
-  posterior.means(coefficients, 0, kWideCount, means.data());
-  const std::vector<float> variances = posterior.variances();
-  const Eigen::ArrayXd scores = smallest_scores(posterior, margins, kWideCount);
+  const PosteriorMargins at = posterior_margins(posterior, margins, kWideCount);
+  const Eigen::MatrixXf root = root_of(at.coefficients.values);
+  const Eigen::ArrayXd scores = at.smallest_scores(kWideCount);
   double fails = 0, least = 0, most = 0;
   for (Eigen::Index m = 0; m < kWideCount; ++m) {
-    const float deviation = std::sqrt(variances[m]);
+    const float deviation = std::sqrt(at.variances[m]);
     bool survives = true;
     for (Eigen::Index r = 0; r < root.rows() && survives; ++r) {
-      float margin = means[r * kWideCount + m];
+      float margin = at.means[r * kWideCount + m];
       for (Eigen::Index q = 0; q <= r; ++q) margin += root(r, q) * deviation * wide.z[q * kWideCount + m];
       survives = margin > 0;
     }
@@ -213,7 +220,8 @@ Estimate counted_at(const PointMargins& margins) {
 }
 
 double rough_failure(const ProcessPosterior& posterior, const PointMargins& margins) {
-  const Eigen::ArrayXd scores = smallest_scores(posterior, margins, posterior.places());
+  const std::int64_t count = posterior.places();
+  const Eigen::ArrayXd scores = posterior_margins(posterior, margins, count).smallest_scores(count);
   return scores.unaryExpr([](double score) { return normal::complement(score); }).mean();
 }
 
@@ -222,12 +230,11 @@ std::vector<Eigen::Index> uncertain_places(const ProcessPosterior& posterior, co
                                            bool explore) {
   constexpr float kExplore = 0.02F, kSpread = 0.5F, kDamped = 0.5F;
   constexpr float kLogistic = 1.702F;  // 1 / (1 + exp(-1.702 x)) is the normal CDF to within 0.01
-  const std::vector<float> variances = posterior.variances();
-  const Eigen::ArrayXf survives =
-      1 / (1 + (-kLogistic * smallest_scores(posterior, margins, kCandidates).cast<float>()).min(80.0F).exp());
+  const PosteriorMargins at = posterior_margins(posterior, margins, kCandidates);
+  const Eigen::ArrayXf survives = 1 / (1 + (-kLogistic * at.smallest_scores(kCandidates).cast<float>()).min(80.0F).exp());
   const float spread = explore ? kSpread : std::sqrt((survives - survives.mean()).square().mean());
   Eigen::ArrayXf scores =
-      survives.min(1 - survives) + kExplore * spread * Eigen::Map<const Eigen::ArrayXf>(variances.data(), kCandidates).sqrt();
+      survives.min(1 - survives) + kExplore * spread * Eigen::Map<const Eigen::ArrayXf>(at.variances.data(), kCandidates).sqrt();
   if (weights != nullptr) scores *= weights->head(kCandidates).sqrt().cast<float>();
   std::vector<Eigen::Index> chosen;
   while (std::ssize(chosen) < wanted) {
