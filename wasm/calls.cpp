@@ -319,6 +319,7 @@ std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arg
 val write_nearest(const NearestBoundary& nearest) {
   val object = val::object();
   object.set("distance", nearest.distance);
+  object.set("atLeast", nearest.at_least);
   object.set("rival", static_cast<double>(nearest.rival));
   object.set("step", write(std::span<const float>(nearest.step)));
   object.set("forwards", static_cast<double>(nearest.forwards));
@@ -326,11 +327,12 @@ val write_nearest(const NearestBoundary& nearest) {
   return object;
 }
 
-std::shared_ptr<Call> start_nearest_by_gradients(const Runner& runner, const PointArguments& point) {
+std::shared_ptr<Call> start_nearest_by(BoundaryMethod method, const Runner& runner, const PointArguments& point) {
   constexpr std::int64_t kSteps = 6, kHalvings = 42;  // enough steps and halvings for most networks
   const std::int64_t planned = kSteps * (1 + runner.executor().classes()) + kHalvings;
-  return computation(runner, planned,
-                     [=](Executor& of) { return write_nearest(nearest_boundary(of, point.at(of).points).value()[0]); });
+  return computation(runner, planned, [=](Executor& of) {
+    return write_nearest(nearest_boundary_by(method, of, point.at(of).points).value()[0]);
+  });
 }
 
 std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointArguments& point) {
@@ -343,8 +345,9 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArg
   const PointArguments point = read_point(runner, arguments);
   if (!point.target.empty() || point.wanted != "predicted")
     throw Error{ErrorCode::usage, "target", "cannot be given, because the boundary is that of the class at x", "leave it out"};
-  const bool gradients = runner.executor().differentiable() && !runner.executor().piecewise_constant();
-  return gradients ? start_nearest_by_gradients(runner, point) : start_nearest_by_search(runner, point);
+  const BoundaryMethod method = boundary_method(runner.executor());
+  return method == BoundaryMethod::random_search ? start_nearest_by_search(runner, point)
+                                                 : start_nearest_by(method, runner, point);
 }
 
 struct Operation {

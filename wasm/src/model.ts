@@ -172,8 +172,8 @@ export class Model {
   }
 
   /**
-   * The nearest point to x with a different prediction, found along gradients if the model has them, otherwise by a random search
-   * with `seed` and `index`.
+   * The nearest point to x with a different prediction, found along gradients if the model has them, from the regions of
+   * decision trees, or by a random search with `seed` and `index`.
    */
   async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target' | 'labels'> = {}): Promise<NearestBoundary> {
     const given = optionsOf('nearestBoundary', options, askedNames);

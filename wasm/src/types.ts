@@ -385,6 +385,8 @@ export interface Cloud {
 export interface NearestBoundary {
   /** The Euclidean distance in the units of the data; Infinity if no such point was found, NaN if logits are NaN. */
   distance: number;
+  /** No nearer point has a different prediction: the distance itself for decision trees, for which it is exact; otherwise 0. */
+  atLeast: number;
   /** The class predicted at that point; -1 if no point was found. */
   rival: number;
   /** [d] the step from x to just beyond the boundary; zeros if no point was found. */

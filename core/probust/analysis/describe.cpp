@@ -41,6 +41,7 @@ Document describe_distances(const PointDistances& point) {
   entry.add("certified_radius", of_certificate(&Certificate::radius));
   if (point.boundary == nullptr) return entry;
   entry.add("boundary", point.boundary->distance);
+  entry.add("boundary_at_least", point.boundary->at_least);
   entry.add("rival", point.boundary->rival < 0 ? Document() : Document(point.boundary->rival));
   return entry;
 }

@@ -10,7 +10,7 @@ EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_monte_carlo_sobo
     estimate_taylor, estimate_taylor_mvs, estimate_mmse, estimate_mmse_mvs, estimate_mmse_centered, estimate_mmse_loo,
     estimate_to_half_width, estimate_decision, estimate_probit, estimate_probit_pooled, estimate_probit_learned,
     estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned,
-    estimate_subset, estimate_quadrature, estimate_softmax, estimate_surrogate;
+    estimate_subset, estimate_quadrature, estimate_softmax, estimate_surrogate, estimate_exact;
 
 namespace {
 
@@ -37,6 +37,8 @@ std::int64_t passes_grid(std::int64_t, const EstimatorSpec& asked) { return (ask
 
 constexpr double kDefaultBudget = 100;  ///< default parameter of auto, in forwards
 constexpr double kDefaultCells = 256;   ///< default parameter of quadrature: number of cells per side
+
+constexpr double kDefaultRegions = 100'000;  ///< default parameter of exact
 
 constexpr EstimatorDefinition kEstimators[] = {
     {.name = "auto",
@@ -238,6 +240,12 @@ constexpr EstimatorDefinition kEstimators[] = {
      .scope = Scope::block,
      .share = Share::designs,
      .estimate = estimate_surrogate,
+     .passes = passes_sampled},
+    {.name = "exact",
+     .summary = "integral over the regions of decision trees, of which at most N are divided",
+     .parameter = Parameter::samples,
+     .default_parameter = kDefaultRegions,
+     .estimate = estimate_exact,
      .passes = passes_sampled},
     {.name = "softmax",
      .summary = "the classifier's own confidence at temperature T, which ignores the noise",

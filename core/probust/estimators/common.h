@@ -11,7 +11,7 @@ namespace probust {
 using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const EstimatorSpec&);
 
 // Estimators that other estimators call.
-EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_monte_carlo_sobol, estimate_probit, estimate_probit_pooled,
+EstimatorFunction estimate_auto, estimate_exact, estimate_monte_carlo, estimate_monte_carlo_sobol, estimate_probit, estimate_probit_pooled,
     estimate_probit_learned, estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf,
     estimate_regression_learned, estimate_subset, estimate_surrogate;
 
@@ -70,6 +70,9 @@ std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& ho
 
 /// Whether every operator has a moment rule for this noise. Determined by computing the gradient of one point.
 bool propagates(Executor& executor, const Points& points, const Noise& noise);
+
+/// Whether `exact` applies: the classifier is an ensemble of trees, and the noise has independent elements.
+bool integrates(const Executor& executor, const Points& points, const NoiseShape& noise);
 
 /// At this cost and above, gradients of the mean under the noise improve estimates more than samples of the same cost.
 inline constexpr std::int64_t kPropagationPays = 100;

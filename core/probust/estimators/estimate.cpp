@@ -72,7 +72,7 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
 std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   const std::int64_t points = evaluation.points().size();
   if (evaluation.executor().piecewise_constant())
-    return unanswered(points, Status::degenerate, "the classifier is piecewise constant; use mc:N");
+    return unanswered(points, Status::degenerate, "the classifier is piecewise constant; use auto:N or mc:N");
   const GaussianView view = noise.shape->gaussian();
   if (view.kind == GaussianView::Kind::absent) return unanswered(points, Status::undefined, view.reason);
   std::vector<Estimate> estimates = estimator.definition->estimate(evaluation, noise, estimator);

@@ -4,6 +4,9 @@
 // samples of one level reach the next; p_fail is the product of these shares. The samples of a level are chains of w' = rho w +
 // sqrt(1 - rho²) xi (Papaioannou et al. 2015), which keep w standard normal.
 //
+// Margins that are constant on regions, as those of trees are, do not move from level to level. If many of the first samples have
+// equal margins, all samples are therefore counted.
+//
 // If gradients lead to the most likely failure point, the result is checked by importance sampling there. If the two differ by
 // more than half a decade plus their errors, the status is `disagrees`.
 #include <algorithm>
@@ -204,15 +207,42 @@ std::int64_t level_size(std::int64_t samples) {
   return std::max(kChainLength * 2, samples / kMostLevels / kChainLength * kChainLength);
 }
 
-Rare simulate(Response& response, std::int64_t samples) {
+// Plain samples.
+Population first_level(Response& response, std::int64_t samples) {
   const std::int64_t n = level_size(samples);
   Population population{response.draw(n), {}, n};
   population.margin = response.smallest_margins(population.w);
+  return population;
+}
+
+// Whether at least a tenth of the margins occur before.
+bool has_steps(std::vector<double> margins) {
+  const auto all = margins.size();
+  std::ranges::sort(margins);
+  margins.erase(std::unique(margins.begin(), margins.end()), margins.end());
+  return 10 * (all - margins.size()) >= all;
+}
+
+std::int64_t count_failures(const std::vector<double>& margins) {
+  return std::ranges::count_if(margins, [](double margin) { return !(margin > 0); });
+}
+
+// The share of `samples` plain samples, those of the first level among them.
+Estimate counted(Response& response, const Population& first, std::int64_t samples) {
+  constexpr std::int64_t kTogether = 1024;
+  std::int64_t failed = count_failures(first.margin);
+  while (response.forwards() < samples)
+    failed += count_failures(response.smallest_margins(response.draw(std::min(kTogether, samples - response.forwards()))));
+  Estimate estimate = from_counts(samples - failed, samples, clopper_pearson(samples - failed, samples));
+  estimate.note = "the margins change in steps, so samples were counted";
+  return estimate;
+}
+
+Rare simulate(Response& response, Population population, std::int64_t samples) {
+  const auto n = std::ssize(population.margin);
   Rare rare{1, 0, false};
   // If margins are so similar that the levels make no progress, the first samples still bound p_fail, by the rule of three.
-  const auto failed =
-      std::count_if(population.margin.begin(), population.margin.end(), [](double margin) { return !(margin > 0); });
-  const double seen = std::max(3.0, static_cast<double>(failed)) / static_cast<double>(n);
+  const double seen = std::max(3.0, static_cast<double>(count_failures(population.margin))) / static_cast<double>(n);
   double rho = 0.6;
   for (std::int64_t level_number = 0;; ++level_number) {
     std::vector<double> sorted = population.margin;
@@ -273,14 +303,9 @@ bool disagree(const Rare& subset, const Rare& check) {
   return !(apart < 0.5 * kLn10 + 2 * std::sqrt(subset.variation + std::min(check.variation, 1.0)));
 }
 
-Estimate rare_failure(Executor& executor, const Points& point, const Noise& noise, std::int64_t samples) {
+Estimate by_levels(Response& response, const Population& first, std::int64_t samples, std::int64_t check_samples) {
+  const Rare rare = simulate(response, first, samples);
   Estimate estimate;
-  estimate.p = 1;
-  if (executor.classes() == 1) return estimate;
-  Response response(executor, point, noise);
-  const bool check = !executor.piecewise_constant();
-  const std::int64_t check_samples = check ? samples / 10 : 0;
-  const Rare rare = simulate(response, samples - check_samples);
   estimate.p_fail = rare.p_fail;
   estimate.p = std::max(0.0, 1 - rare.p_fail);
   estimate.std_error = rare.p_fail * std::sqrt(rare.variation);
@@ -289,14 +314,26 @@ Estimate rare_failure(Executor& executor, const Points& point, const Noise& nois
   estimate.ci_high = std::max(*estimate.ci_low, 1 - (rare.reached ? rare.p_fail / factor : 0));
   if (!rare.reached) estimate.set(Status::bound, "failures are rarer than " + short_text(rare.p_fail));
   Eigen::VectorXd centre;
-  if (check && rare.reached && rare.p_fail < kLevelShare && design_point(response, centre)) {
+  if (check_samples > 0 && rare.reached && rare.p_fail < kLevelShare && design_point(response, centre)) {
     const Rare other = importance(response, centre, std::max<std::int64_t>(20, check_samples));
     if (disagree(rare, other))
       estimate.set(Status::disagrees, "importance sampling at the most likely failure gives p_fail " + short_text(other.p_fail));
   }
+  return estimate;
+}
+
+Estimate rare_failure(Executor& executor, const Points& point, const Noise& noise, std::int64_t samples) {
+  Estimate estimate;
+  estimate.p = 1;
+  if (executor.classes() == 1) return estimate;
+  Response response(executor, point, noise);
+  const std::int64_t check_samples = executor.piecewise_constant() ? 0 : samples / 10;
+  const Population first = first_level(response, samples - check_samples);
+  estimate = has_steps(first.margin) ? counted(response, first, samples)
+                                     : by_levels(response, first, samples - check_samples, check_samples);
   if (other_label(point, 0) >= 0) {
-    const std::int64_t counted = level_size(samples - check_samples);
-    estimate.set_label(from_counts(response.labelled(), counted, clopper_pearson(response.labelled(), counted)));
+    const auto trials = std::ssize(first.margin);
+    estimate.set_label(from_counts(response.labelled(), trials, clopper_pearson(response.labelled(), trials)));
   }
   estimate.forwards = response.forwards();
   estimate.backwards = response.backwards();

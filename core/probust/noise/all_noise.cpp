@@ -159,6 +159,15 @@ std::vector<std::int64_t> NoiseShape::columns(std::int64_t elements) const {
   return all;
 }
 
+std::optional<std::vector<ElementLaw>> NoiseShape::laws(std::uint32_t point, std::int64_t elements) const {
+  const std::optional<ElementNoise> noise = by_element();
+  if (!noise) return std::nullopt;
+  std::vector<ElementLaw> laws(static_cast<std::size_t>(elements), {noise->draw, 1, noise->range});
+  for (std::int64_t e = 0; e < elements && !noise->deviations.empty(); ++e)
+    laws[e].deviation = noise->deviations[(noise->varies ? std::int64_t{point} * elements : 0) + e];
+  return laws;
+}
+
 void NoiseShape::add_normals(std::span<const std::uint32_t>, std::int64_t, float, const float*, float*) const {
   throw Error{ErrorCode::usage, name(), "is not a function of standard normal variables", ""};
 }

@@ -38,6 +38,15 @@ class Clipped final : public NoiseShape {
     return noise;
   }
 
+  std::optional<std::vector<ElementLaw>> laws(std::uint32_t point, std::int64_t elements) const override {
+    auto laws = shape_->laws(point, elements);
+    for (std::size_t e = 0; laws && e < laws->size(); ++e) {
+      if ((*laws)[e].range) return std::nullopt;
+      (*laws)[e].range = range_;
+    }
+    return laws;
+  }
+
   bool mirrored() const override { return shape_->mirrored(); }
   bool additive() const override { return false; }
   bool differs() const override { return shape_->differs(); }

@@ -133,6 +133,20 @@ class OnColumns : public NoiseShape {
     }
   }
 
+  std::optional<std::vector<ElementLaw>> laws(std::uint32_t point, std::int64_t elements) const override {
+    std::vector<ElementLaw> all(static_cast<std::size_t>(elements));
+    for (const NoisePart& part : parts_) {
+      const auto columns = part.columns.of(elements);
+      const auto own = part.noise.shape->laws(point, width(columns));
+      if (!own) return std::nullopt;
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        all[columns[k]] = (*own)[k];
+        all[columns[k]].deviation *= part.noise.scale;
+      }
+    }
+    return all;
+  }
+
   void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
     const auto lanes = static_cast<std::int64_t>(points.size());
     std::vector<float> all(static_cast<std::size_t>(elements * lanes), 0.0F);

@@ -59,6 +59,14 @@ struct ElementNoise {
   std::optional<Quantization> range{};
 };
 
+/// The distribution of one element of a noisy sample at unit scale, if elements are independent: x + deviation z with a unit draw
+/// z, and then clipped.
+struct ElementLaw {
+  ElementNoise::Draw draw = ElementNoise::Draw::normal;
+  double deviation = 0;  ///< 0: no noise
+  std::optional<Quantization> range{};
+};
+
 class NoiseShape;
 
 /// Noise as a map x' = T(x, z), such as the rotation of an image by an angle z. An executor can run the map in front of a
@@ -143,6 +151,9 @@ class NoiseShape {
 
   /// The noise per element, if its elements are independent. Empty if they are not, or if devices do not support it.
   virtual std::optional<ElementNoise> by_element() const { return std::nullopt; }
+
+  /// [elements] The distributions of the elements of a point's noisy samples, if elements are independent and these are known.
+  virtual std::optional<std::vector<ElementLaw>> laws(std::uint32_t point, std::int64_t elements) const;
 
   /// The columns that the noise changes at a point of `elements` elements, ascending: all, unless the noise lists columns.
   virtual std::vector<std::int64_t> columns(std::int64_t elements) const;

@@ -30,20 +30,15 @@ namespace {
 
 struct FoundBoundaries {
   Boundaries points;
-  bool gradients = true;  ///< whether the search used gradients; otherwise it was a random search
+  BoundaryMethod method;
 };
-
-NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradients) {
-  auto found = gradients ? nearest_boundary(executor, point) : nearest_boundary_black_box(executor, point);
-  return std::move(found).value().front();
-}
 
 // The nearest boundaries of all points; empty if the search was interrupted, which this function reports.
 std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
   const Dataset data = load_data(arguments);
   LoadedModel model = load_model(arguments, load_options(arguments, point_shape(data.x)));
   Executor& executor = model.executor();
-  FoundBoundaries boundaries{{}, executor.differentiable() && !executor.piecewise_constant()};
+  FoundBoundaries boundaries{{}, boundary_method(executor)};
   const std::int64_t n = data.x.shape[0];
   std::atomic<std::int64_t> done{0};
   const ProgressLine line("nearest boundaries", done, n, arguments.quiet);
@@ -51,7 +46,8 @@ std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
     const Tensor logits = model.logits(data.x);
     const Points points{data.x, data.index, predicted_classes(logits), arguments.question.seed};
     for (std::int64_t i = 0; i < n; ++i, ++done)
-      boundaries.points.emplace(points.index[i], boundary_of(executor, slice(points, i, 1), boundaries.gradients));
+      boundaries.points.emplace(points.index[i],
+                                nearest_boundary_by(boundaries.method, executor, slice(points, i, 1)).value().front());
     return 0;
   };
   const int status = run_interruptibly(executor.progress.stop, work, [] { return std::string("nothing was printed"); });
@@ -168,7 +164,7 @@ int run_distance(const Arguments& arguments) {
   }
   report::Chart chart = boundaries ? boundary_chart() : certified_chart();
   Document json = Document::Object{{"warnings", run.warnings}, {"boundary", nullptr}, {"groups", Document::List{}}};
-  if (boundaries) json["boundary"] = boundaries->gradients ? "gradients" : "random search";
+  if (boundaries) json["boundary"] = std::string(describe(boundaries->method));
   const std::vector<RowGroup> groups = grouped(run.results.rows);
   for (const RowGroup& group : groups) {
     const GroupCertificates certificates = certificates_of(group, arguments.analysis.confidence);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "probust/exec/pause/executor_job.h"
@@ -18,6 +19,7 @@ struct NearestBoundary {
   std::int64_t rival = -1;  ///< the class at that point
   std::vector<float> step;  ///< [d] from x to just beyond the boundary
   std::int64_t forwards = 0, backwards = 0;
+  double at_least = 0;  ///< no point nearer than this has a different prediction: the distance itself, if it is exact
 };
 
 /// With gradients, after DeepFool (Moosavi-Dezfooli, Fawzi and Frossard, CVPR 2016): steps to the nearest boundary of the
@@ -38,6 +40,17 @@ struct BlackBoxSearch {
 /// upper bound that improves with effort. Deterministic for given points and seed.
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
+
+/// For an ensemble of decision trees: exact, from its regions in order of distance. If a point needs more than 200,000 regions,
+/// the result is the nearer of the best one so far and that of nearest_boundary_black_box. Throws Error{unsupported} for other
+/// classifiers.
+Result<std::vector<NearestBoundary>> nearest_boundary_of_trees(Executor& executor, const Points& points);
+
+/// The search that suits a classifier, and its name in results.
+enum class BoundaryMethod : std::uint8_t { gradients, regions, random_search };
+BoundaryMethod boundary_method(Executor& executor);
+std::string_view describe(BoundaryMethod method);
+Result<std::vector<NearestBoundary>> nearest_boundary_by(BoundaryMethod method, Executor& executor, const Points& points);
 
 /// nearest_boundary_black_box for one point, as a job.
 class BoundarySearch final : public ExecutorJob {
