@@ -11,9 +11,9 @@ namespace probust {
 using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const EstimatorSpec&);
 
 // Estimators that other estimators call.
-EstimatorFunction estimate_auto, estimate_exact, estimate_monte_carlo, estimate_monte_carlo_sobol, estimate_probit, estimate_probit_pooled,
-    estimate_probit_learned, estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf,
-    estimate_regression_learned, estimate_subset, estimate_surrogate;
+EstimatorFunction estimate_auto, estimate_exact, estimate_monte_carlo, estimate_monte_carlo_sobol, estimate_probit,
+    estimate_probit_pooled, estimate_probit_learned, estimate_probit_shared, estimate_regression, estimate_regression_pooled,
+    estimate_regression_adf, estimate_regression_learned, estimate_subset, estimate_surrogate;
 
 /// The estimator with this function, with a number of samples as its parameter.
 EstimatorSpec spec_of(EstimatorFunction* function, std::int64_t samples);
