@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Activations, SmoothGradientOfP, testing::Values(Activat
 
 TEST(GradientOfPTest, CoversOtherSmoothOperators) {
   Case at = case_of(test::small_smooth_network(3), {2, 6}, 0, 5);
-  for (const std::string& estimator : {"taylor", "taylor_mvs", "mmse:4", "mmse:4:loo"})
+  for (const std::string estimator : {"taylor", "taylor_mvs", "mmse:4", "mmse:4:loo"})
     expect_own_derivative(at, parse_noise("gaussian:0.8"), estimator);
 }
 
