@@ -402,6 +402,55 @@ static void test_tolerance(const char* path, const probust_points* points) {
   REFUSED(probust_load_model(path, &loading, &within), PROBUST_USAGE, "tolerance is '-1', which is not a positive number");
 }
 
+static void count_warning(void* context, const char* warning) {
+  if (strstr(warning, "approximated as Gaussian") != NULL) ++*(int*)context;
+}
+
+static void test_gradients(probust_model* model, const probust_points* points) {
+  static float gradient[2 * 256], moved[256], std_error[2 * 256];
+  probust_gradient_options options = {.size = sizeof options};
+  probust_estimate_options estimating = plain();
+  const char* noises[] = {"gaussian:0.3"};
+  const char* estimators[] = {"taylor"};
+  double p[2], along = 0, length = 0;
+  int warnings = 0, i, e;
+  options.noise = noises[0];
+  EXPECT(probust_p_gradient(model, points->x, 2, &options, gradient) == PROBUST_OK);
+  for (e = 0; e < 256; ++e) length += gradient[e] * gradient[e];
+  length = sqrt(length);
+  EXPECT(length > 0);
+  estimating.noises = noises;
+  estimating.noise_count = 1;
+  estimating.estimators = estimators;
+  estimating.estimator_count = 1;
+  estimating.target = "0";  /* the class of the first point */
+  for (i = 0; i < 2; ++i) { /* p rises along its gradient */
+    probust_rows* rows = NULL;
+    probust_row row = {.size = sizeof row};
+    for (e = 0; e < 256; ++e) moved[e] = points->x[e] + (float)((i == 0 ? -0.01 : 0.01) * gradient[e] / length);
+    EXPECT(probust_estimate(model, moved, 1, &estimating, &rows) == PROBUST_OK);
+    EXPECT(probust_get_row(rows, 0, &row) == PROBUST_OK);
+    p[i] = row.p;
+    probust_free_rows(rows);
+  }
+  along = (p[1] - p[0]) / 0.02;
+  EXPECT(fabs(along - length) < 0.05 * length + 1e-5);
+  options.noise = "uniform:0.3";
+  options.warn = count_warning;
+  options.context = &warnings;
+  EXPECT(probust_p_gradient(model, points->x, 2, &options, gradient) == PROBUST_OK && warnings == 1);
+  options.noise = "gaussian:0.3";
+  options.std_error = std_error;
+  REFUSED(probust_p_gradient(model, points->x, 2, &options, gradient), PROBUST_USAGE, "std_error applies only to mc:N");
+  options.estimator = "mc:100";
+  EXPECT(probust_p_gradient(model, points->x, 2, &options, gradient) == PROBUST_OK);
+  options.noise = NULL;
+  REFUSED(probust_p_gradient(model, points->x, 2, &options, gradient), PROBUST_USAGE, "noise is missing");
+  options.noise = "gaussian:0.3";
+  options.estimator = "softmax";
+  REFUSED(probust_p_gradient(model, points->x, 2, &options, gradient), PROBUST_USAGE, "has no gradient of p");
+}
+
 int main(int argc, char** argv) {
   probust_load_options loading = {.size = sizeof loading};
   probust_data_options reading = {.size = sizeof reading};
@@ -432,6 +481,7 @@ int main(int argc, char** argv) {
   test_labels(model, &points);
   test_functions();
   test_check(model, &points);
+  test_gradients(model, &points);
   test_warnings(model, &points);
   test_devices(argv[1], &points);
   test_tolerance(argv[1], &points);

@@ -72,6 +72,20 @@ TEST(CliTrain, EveryModelLearnsPictures) {
   }
 }
 
+TEST(CliTrain, MaximisesPOfTheLabel) {
+  const Folder folder;
+  const std::string data = pictures(folder, 12);
+  for (const std::string name : {"linear", "mlp:8,8", "cnn"}) {
+    const std::string model = folder / "model.onnx";
+    const Finished done = train("--data " + data + " --model " + name +
+                                " --epochs 2 --batch 6 --objective p_robust --sigma 0.2 --json -o " + model);
+    ASSERT_EQ(done.status, 0) << name << done.err;
+    const auto record = nlohmann::json::parse(done.out);
+    EXPECT_EQ(record["objective"], "p_robust");
+    EXPECT_EQ(record["sigma"], 0.2);
+  }
+}
+
 TEST(CliTrain, ADivergingRunKeepsTheLastGoodState) {
   const Folder folder;
   const std::string model = folder / "moons.onnx", checkpoint = model + ".checkpoint",
@@ -151,6 +165,10 @@ TEST(CliTrain, ErrorsAreOnOneLine) {
            {"", "--model has a convolutional layer that does not accept points of shape [2]"},
            {"--model linear --rate 0", "--rate is 0"},
            {"--model linear --lambda -1", "--lambda is -1"},
+           {"--model linear --objective p_robust", "--sigma is missing; give the standard deviation of the noise"},
+           {"--model linear --sigma 0.1", "--sigma applies only to --objective p_robust"},
+           {"--model linear --objective p_robust --sigma 0", "--sigma is 0; give a positive number"},
+           {"--model linear --objective p_robust --sigma 0.1 --lambda 1", "--lambda has no effect if p is maximised"},
            {"--model linear --augment-sigma nan", "--augment-sigma is nan"},
            {"--model linear --optimizer lbfgs", "--optimizer cannot be 'lbfgs'; use adam or sgd"},
            {"--model linear --schedule step", "--schedule cannot be 'step'"},

@@ -367,8 +367,9 @@ TEST(RunAnalysis, EstimatorsAreComparedPointByPoint) {
   EXPECT_NEAR(pairs[0].p.mae, 0.2 / 3, 1e-12);
   EXPECT_NEAR(pairs[0].p.bias, 0, 1e-12);
   EXPECT_NEAR(pairs[0].p.spearman, 1, 1e-15);
-  EXPECT_NEAR(pairs[0].relative_p, (0.1 + 0 + 0.2) / 3, 1e-12);
-  EXPECT_NEAR(pairs[0].relative_fail, (1 + 0 + 0.1 / 0.6) / 3, 1e-12);
+  EXPECT_EQ(pairs[0].reference, "mc:100");
+  EXPECT_NEAR(pairs[0].relative_p, (0.1 / 0.9 + 0 + 0.1 / 0.5) / 3, 1e-12);
+  EXPECT_NEAR(pairs[0].relative_fail, (0.1 / 0.1 + 0 + 0.1 / 0.5) / 3, 1e-12);
   EXPECT_EQ(indices(pairs[0].points), (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(pairs[0].p_b, (std::vector<double>{1.0, 0.8, 0.4}));
 }
@@ -384,7 +385,26 @@ TEST(RunAnalysis, TheSoftmaxProbabilityComesFromTheLogits) {
   EXPECT_NEAR(pairs[0].p_b[0], 0.75, 1e-7);
   EXPECT_NEAR(pairs[0].p_b[1], 0.5, 1e-15);
   EXPECT_NEAR(pairs[0].relative_p, (0.15 / 0.9 + 0.1 / 0.6) / 2, 1e-7);
-  EXPECT_NEAR(pairs[0].relative_fail, (0.15 / 0.25 + 0.1 / 0.5) / 2, 1e-7);
+  EXPECT_NEAR(pairs[0].relative_fail, (0.15 / 0.1 + 0.1 / 0.4) / 2, 1e-7);
+}
+
+TEST(RunAnalysis, RelativeErrorsAreRelativeToMonteCarlo) {
+  Results results{rows_with({{0, 0.8}, {1, 0.5}}, 0.1, "taylor"), {}};
+  append(results.rows, rows_with({{0, 0.5}, {1, 0}}, 0.1, "mc:100"));
+  append(results.rows, rows_with({{0, 0.4}, {1, 0}}, 0.1, "mc:1000"));
+  append(results.rows, rows_with({{0, 0.4}, {1, 0.4}}, 0.1, "adf"));
+  const std::vector<Comparison> pairs = compare_estimators(results);
+  ASSERT_EQ(pairs.size(), 6U);
+  const auto expect = [&](std::size_t pair, const std::string& reference, double relative_p) {
+    EXPECT_EQ(pairs[pair].reference, reference) << pair;
+    EXPECT_NEAR(pairs[pair].relative_p, relative_p, 1e-12) << pair;
+  };
+  expect(0, "mc:100", 0.3 / 0.5);  // the second point, whose reference is 0, does not count
+  expect(1, "mc:1000", 1);
+  expect(2, "taylor", (0.5 + 0.1 / 0.5) / 2);
+  expect(3, "mc:1000", 0.1 / 0.4);
+  expect(4, "mc:100", 0.1 / 0.5);
+  expect(5, "mc:1000", 0);
 }
 
 TEST(RunAnalysis, NoCommonPointsGiveNaN) {

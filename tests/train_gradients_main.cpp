@@ -40,7 +40,7 @@ void print_problem(const Network& network, double lambda, std::int64_t rows) {
   std::vector<Tensor> gradients, observed;
   for (const Parameter& each : network.weights) gradients.emplace_back(each.value.shape);
   for (const Parameter& each : network.statistics) observed.emplace_back(each.value.shape);
-  Objective objective(network, rows, lambda > 0);
+  Objective objective(network, rows, lambda > 0 ? Loss::regularised : Loss::cross_entropy);
   const float loss = objective.run(batch, network.weights, lambda, gradients, observed);
   fmt::print("{{\"name\": \"{}\", \"lambda\": {}, \"loss\": {}, \"labels\": [{}],\n", network.name, lambda, loss,
              fmt::join(labels, ", "));

@@ -80,7 +80,7 @@ TEST(Networks, GradientsAreThoseOfFiniteDifferences) {
     for (const double lambda : {0.0, 0.5}) {
       SCOPED_TRACE(network.name + " at " + std::to_string(lambda));
       const TrainingProblem p = training_problem(network, 6, 8);
-      Objective objective(p.network, 6, lambda > 0);
+      Objective objective(p.network, 6, lambda > 0 ? Loss::regularised : Loss::cross_entropy);
       std::vector<Tensor> gradients = tensors_like(p.network.weights), ignored = gradients,
                           observed = tensors_like(p.network.statistics);
       objective.run(p.batch, p.network.weights, lambda, gradients, observed);

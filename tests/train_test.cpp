@@ -114,7 +114,7 @@ TEST(Objective, ItsGradientIsThatOfFiniteDifferences) {
       SCOPED_TRACE(std::to_string(int(activation)) + " at " + std::to_string(lambda));
       std::vector<Tensor> gradients, observed;
       for (const Parameter& weight : p.network.weights) gradients.emplace_back(weight.value.shape);
-      Objective objective(p.network, 4, lambda > 0);
+      Objective objective(p.network, 4, lambda > 0 ? Loss::regularised : Loss::cross_entropy);
       const std::vector<std::vector<double>> weights = as_doubles(p.network.weights);
       EXPECT_NEAR(objective.run(p.batch, p.network.weights, lambda, gradients, observed), objective_by_hand(p, weights, lambda),
                   1e-5);
@@ -129,6 +129,82 @@ TEST(Objective, ItsGradientIsThatOfFiniteDifferences) {
       }
     }
   }
+}
+
+// -log p by taylor_mvs, with gradients by central differences.
+double robust_objective_by_hand(const Training& p, const std::vector<std::vector<double>>& weights, double sigma) {
+  constexpr double kStep = 1e-4;
+  double total = 0;
+  for (std::int64_t row = 0; row < 4; ++row) {
+    const std::vector<double> x(p.batch.x.row(row).begin(), p.batch.x.row(row).end());
+    const std::int64_t label = row % 3;
+    double odds = 0;
+    for (std::int64_t rival = 0; rival < 3; ++rival) {
+      if (rival == label) continue;
+      // The margin is the difference of two cross-entropies of the same logits.
+      const auto margin = [&](const std::vector<double>& at) {
+        return loss_at(p.activation, weights, at, rival) - loss_at(p.activation, weights, at, label);
+      };
+      double square = 1e-6;
+      for (std::size_t e = 0; e < 3; ++e) {
+        std::vector<double> up = x, down = x;
+        up[e] += kStep;
+        down[e] -= kStep;
+        square += std::pow((margin(up) - margin(down)) / (2 * kStep), 2);
+      }
+      odds += std::exp(-margin(x) / (sigma * std::sqrt(square)));
+    }
+    total += std::log(1 + odds) / 4;
+  }
+  return total;
+}
+
+TEST(Objective, MaximisesPOfTheLabel) {
+  constexpr double kStep = 1e-4, kSigma = 0.4;
+  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu, Activation::silu}) {
+    SCOPED_TRACE(int(activation));
+    Training p = problem(activation);
+    std::vector<Tensor> gradients, observed;
+    for (const Parameter& weight : p.network.weights) gradients.emplace_back(weight.value.shape);
+    Objective objective(p.network, 4, Loss::p_robust);
+    const std::vector<std::vector<double>> weights = as_doubles(p.network.weights);
+    EXPECT_NEAR(objective.run(p.batch, p.network.weights, kSigma, gradients, observed),
+                robust_objective_by_hand(p, weights, kSigma), 1e-5);
+    double error = 0, norm = 0;
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      for (std::size_t e = 0; e < weights[k].size(); ++e) {
+        auto up = weights, down = weights;
+        up[k][e] += kStep;
+        down[k][e] -= kStep;
+        const double slope = (robust_objective_by_hand(p, up, kSigma) - robust_objective_by_hand(p, down, kSigma)) / (2 * kStep);
+        error += std::pow(gradients[k].data[e] - slope, 2);
+        norm += slope * slope;
+      }
+    }
+    EXPECT_LT(std::sqrt(error), 1e-4);
+    EXPECT_GT(std::sqrt(norm), 0.1);
+  }
+}
+
+// Training on p makes p at that scale larger than training on the cross-entropy does.
+TEST(Trainer, MaximisesPUnderNoise) {
+  const auto loss_after = [](double robust_sigma) {
+    const MadeData moons = made("moons", 200, 3);
+    Trainer trainer(mlp({2}, {16}, 2, Activation::tanh, {1}), moons.x, moons.labels, {.batch = 50, .seed = 1});
+    trainer.epochs(40, {.rate = 0.01, .robust_sigma = robust_sigma});
+    EXPECT_GT(trainer.score().accuracy, 0.8);
+    Objective robust(trainer.network(), 200, Loss::p_robust);
+    Batched all{moons.x, Tensor({200, 2})};
+    for (std::int64_t i = 0; i < 200; ++i) all.wanted.row(i)[moons.labels[i]] = 1;
+    std::vector<Tensor> gradients, observed;
+    for (const Parameter& weight : trainer.network().weights) gradients.emplace_back(weight.value.shape);
+    return robust.run(all, trainer.network().weights, 0.5, gradients, observed);
+  };
+  EXPECT_LT(loss_after(0.5), loss_after(0) - 0.01);
+  const MadeData moons = made("moons", 20);
+  Trainer trainer(mlp({2}, {4}, 2), moons.x, moons.labels);
+  expect_refusal(ErrorCode::usage, [&] { trainer.step({.lambda = 0.1, .robust_sigma = 0.2}); });
+  expect_refusal(ErrorCode::usage, [&] { trainer.step({.robust_sigma = -1}); });
 }
 
 TEST(Objective, TheClassifierIsTheNetwork) {
@@ -231,7 +307,7 @@ double squared_gradients(const Trainer& trainer, const MadeData& data) {
   for (std::int64_t i = 0; i < data.size(); ++i) all.wanted.row(i)[data.labels[i]] = 1;
   std::vector<Tensor> gradients, observed;
   for (const Parameter& weight : trainer.network().weights) gradients.emplace_back(weight.value.shape);
-  Objective objective(trainer.network(), data.size(), true);
+  Objective objective(trainer.network(), data.size(), Loss::regularised);
   const double without = objective.run(all, trainer.network().weights, 0, gradients, observed);
   return objective.run(all, trainer.network().weights, 1, gradients, observed) - without;
 }

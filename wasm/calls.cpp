@@ -12,6 +12,7 @@
 #include "probust/analysis/geometry/cloud.h"
 #include "probust/analysis/geometry/jacobian.h"
 #include "probust/analysis/geometry/slice.h"
+#include "probust/estimators/gradient/gradient_of_p.h"
 #include "probust/estimators/linearization.h"
 #include "probust/estimators/tolerance.h"
 #include "probust/perturb/noise_text.h"
@@ -214,6 +215,32 @@ std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments&
   return computation(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
 }
 
+[[gnu::noinline]] val write_gradient(const GradientOfP& found) {
+  val object = val::object();
+  object.set("gradient", write(std::span<const float>(found.gradient.data)));
+  if (found.std_error.size() > 0) object.set("stdError", write(std::span<const float>(found.std_error.data)));
+  object.set("p", write(std::span<const double>(found.p)));
+  object.set("warnings", val::array(found.warnings));
+  return object;
+}
+
+std::shared_ptr<Call> start_gradient(const Runner& runner, const CallArguments& arguments) {
+  const Tensor x = read_points(arguments, runner.model->point_shape());
+  const Noise noise = for_points(read_noise(arguments, runner.external), x, runner, arguments);
+  const EstimatorSpec estimator = parse_estimator(arguments.text("estimator", "taylor"));
+  const std::vector<std::int64_t> fixed = arguments.integers("target"), labels = arguments.integers("labels");
+  const std::string wanted = arguments.text("targetText", "predicted");
+  const std::vector<std::string> names = read_class_names(arguments);
+  const std::int64_t index = arguments.integer("index", 0, 0);
+  const std::uint64_t seed = read_seed(arguments);
+  const auto body = [=](Executor& of) {
+    std::vector<std::int64_t> targets = fixed;
+    if (targets.empty()) targets = targets_of(wanted, labels, of.logits(x).value(), names);
+    return write_gradient(gradient_of_p(of, points_of(x, std::move(targets), index, seed), noise, estimator).value());
+  };
+  return computation(runner, x.shape[0] * (1 + estimator.passes(runner.executor().classes())), body);
+}
+
 // A curve as columns, with NaN for missing numbers.
 val write_curve(std::span<const double> sigmas, std::vector<std::vector<Estimate>> estimates, const EstimatorSpec& estimator) {
   for (auto& at_scale : estimates) {
@@ -361,6 +388,7 @@ constexpr Operation kOperations[] = {
     {"check", start_check},
     {"firstCheck", start_first_check, true},
     {"linearize", start_linearize},
+    {"pGradient", start_gradient},
     {"estimate", start_estimate, true},
     {"sweep", start_sweep, true},
     {"slice", start_slice},

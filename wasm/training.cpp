@@ -24,6 +24,7 @@ TrainingOptions read_training(const CallArguments& arguments) {
   options.rate = arguments.number("rate", options.rate);
   options.sigma = arguments.number("sigma", options.sigma);
   options.lambda = arguments.number("lambda", options.lambda);
+  options.robust_sigma = arguments.number("robustSigma", options.robust_sigma);
   options.decay = arguments.number("decay", options.decay);
   return options;
 }

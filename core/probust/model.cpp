@@ -78,6 +78,21 @@ Tensor LoadedModel::margins(const Tensor& x, const std::vector<std::int64_t>& ta
   return result;
 }
 
+GradientOfP LoadedModel::p_gradient(const Tensor& x, const std::string& noise, const std::string& estimator,
+                                    const PGradientOptions& options) {
+  return p_gradient(x, parse_noise(noise, options.noise_source), parse_estimator(estimator), options);
+}
+
+GradientOfP LoadedModel::p_gradient(const Tensor& x, Noise noise, const EstimatorSpec& estimator,
+                                    const PGradientOptions& options) {
+  require_classifier(regression_.get(), "p_gradient");
+  const Tensor rows = batched(x);
+  std::vector<std::int64_t> targets = options.targets;
+  if (targets.empty()) targets = targets_of(options.target, options.labels, logits(rows), model_.class_names);
+  const Points points = points_of(rows, std::move(targets), options.first_index, options.seed);
+  return gradient_of_p(*executor_, points, bound(std::move(noise), point_shape()), estimator).value();
+}
+
 CheckReport LoadedModel::check(const Tensor& x, const std::vector<std::int64_t>& labels, const std::vector<double>& sigmas) {
   require_classifier(regression_.get(), "check");
   return check_model(checked(*executor_), batched(x), labels, sigmas);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "probust/check/of_model.h"
+#include "probust/estimators/gradient/gradient_of_p.h"
 #include "probust/exec/devices.h"
 #include "probust/exec/executor.h"
 #include "probust/exec/programs/function_program.h"
@@ -51,6 +52,15 @@ struct EstimateOptions {
   NoiseSource noise_source = {};           ///< reads the files named in noise texts
   /// [N] classes, -1 for a point without one; or empty. With labels, rows have p_label.
   std::vector<std::int64_t> labels = {};
+};
+
+struct PGradientOptions {
+  std::vector<std::int64_t> targets = {};  ///< [N] target classes; empty: those of `target`
+  std::string target = "predicted";        ///< as in targets_of (run/request.h)
+  std::vector<std::int64_t> labels = {};   ///< [N] for the target "label"
+  std::uint64_t seed = 0;                  ///< seed of the noise
+  std::int64_t first_index = 0;            ///< position of the first point in the data; the noise depends on it
+  NoiseSource noise_source = {};           ///< reads the files named in noise texts
 };
 
 /// Collects the warnings of a device (ExecutorOptions::warn), from any thread.
@@ -104,6 +114,11 @@ class LoadedModel {
   /// estimators does not support the model, the status of its rows gives the reason.
   std::vector<Row> estimate(const Tensor& x, const std::vector<std::string>& noises,
                             const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
+
+  /// The gradients of p with respect to each point (estimators/gradient/gradient_of_p.h).
+  GradientOfP p_gradient(const Tensor& x, const std::string& noise, const std::string& estimator = "taylor",
+                         const PGradientOptions& options = {});
+  GradientOfP p_gradient(const Tensor& x, Noise noise, const EstimatorSpec& estimator, const PGradientOptions& options = {});
 
   /// Checks whether the points, the preprocessing and the labels [N] (may be empty) suit the model; `sigmas` are noise scales,
   /// which are compared with the data's range.

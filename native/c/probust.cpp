@@ -333,6 +333,31 @@ probust_status probust_estimate(probust_model* model, const float* x, int64_t co
   });
 }
 
+probust_status probust_p_gradient(probust_model* model, const float* x, int64_t count, const probust_gradient_options* options,
+                                  float* gradient) {
+  return returning_status("probust_p_gradient", [&] {
+    require_argument(model, "model");
+    require_argument(gradient, "gradient");
+    const probust_gradient_options from = options_of(options, "options");
+    require(from.noise != nullptr, "noise", "is missing", "give one, such as \"gaussian:0.1\"");
+    probust::PGradientOptions wanted;
+    wanted.target = text(from.target, "predicted");
+    if (from.labels != nullptr) wanted.labels.assign(from.labels, from.labels + count);
+    wanted.seed = from.seed;
+    wanted.first_index = from.first_index;
+    wanted.noise_source = probust::datasets::noise_files();
+    const probust::GradientOfP found =
+        model->loaded.p_gradient(points(*model, x, count), from.noise, text(from.estimator, "taylor"), wanted);
+    const probust::Tensor& errors = found.std_error;
+    require(from.std_error == nullptr || errors.size() > 0, "std_error", "applies only to mc:N", "give NULL");
+    std::copy(found.gradient.data.begin(), found.gradient.data.end(), gradient);
+    if (from.std_error != nullptr) std::copy(errors.data.begin(), errors.data.end(), from.std_error);
+    for (const std::string& warning : found.warnings) {
+      if (from.warn != nullptr) from.warn(from.context, warning.c_str());
+    }
+  });
+}
+
 probust_status probust_check(probust_model* model, const float* x, int64_t count, const probust_check_options* options,
                              char** written) {
   return returning_status("probust_check", [&] {

@@ -201,6 +201,27 @@ PROBUST_API probust_status probust_get_row(const probust_rows* rows, size_t i, p
 
 PROBUST_API void probust_free_rows(probust_rows* rows);
 
+/* ---- Gradients of p ---- */
+
+typedef struct probust_gradient_options {
+  size_t size;           /* sizeof(probust_gradient_options) */
+  const char* noise;     /* one additive noise model, such as "gaussian:0.1"; required */
+  const char* estimator; /* "taylor" (the default), "taylor_mvs", "adf", "mmse:N", "mmse_mvs:N" and variants, or "mc:N" */
+  const char* target;    /* what has to survive: "predicted" (the default), "label", or a class number */
+  const int64_t* labels; /* [count] classes of the points, for the target "label"; or NULL */
+  uint64_t seed;         /* random seed for the noise */
+  int64_t first_index;   /* position of the first point in its data; a point's noise depends on its position */
+  float* std_error;      /* [count, ...] with "mc:N": receives the standard errors of the gradients; or NULL */
+  void (*warn)(void* context, const char* warning); /* receives what the gradients ignore; may be NULL */
+  void* context;                                    /* passed to warn */
+} probust_gradient_options;
+
+/* Writes the gradients [count, ...] of p with respect to each of the points x [count, ...]: with "mc:N" an unbiased estimate for
+ * the true p, otherwise the exact derivative of the estimator's own p. PROBUST_USAGE for an estimator without gradient and for
+ * NaN, PROBUST_UNSUPPORTED for a model or noise that the estimator does not suit. */
+PROBUST_API probust_status probust_p_gradient(probust_model* model, const float* x, int64_t count,
+                                              const probust_gradient_options* options, float* gradient);
+
 /* ---- Check ---- */
 
 typedef struct probust_check_options {

@@ -34,10 +34,11 @@ struct DeviceArguments {
 
 /// The options of `train`.
 struct TrainArguments {
-  std::string model = "cnn", activation = "relu", optimizer = "adam", schedule = "cosine";
+  std::string model = "cnn", activation = "relu", optimizer = "adam", schedule = "cosine", objective = "cross_entropy";
   std::string test;  ///< path of the test data; empty if there are none
   std::int64_t epochs = 20, batch = 64;
   double rate = 3e-3, lambda = 0, sigma = 0, decay = 0.05, momentum = 0.9;
+  std::optional<double> robust_sigma;  ///< for the objective p_robust
   bool flip = false;
   std::int64_t crop = 0;
 };

@@ -19,12 +19,12 @@
 #include "datasets/noise_files.h"
 #include "datasets/sibling_files.h"
 #include "modules/device_modules.h"
-#include "probust/analysis/accuracy.h"
 #include "probust/estimators/statistics/pooling.h"
 #include "probust/model.h"
 #include "probust/perturb/noise_text.h"
 #include "probust/run/fields.h"
 #include "probust/run/request.h"
+#include "python/accuracies.h"
 #include "python/arrays.h"
 #include "python/data.h"
 #include "python/worker.h"
@@ -146,6 +146,31 @@ class Model {
     return in_blocks(points, classes() - 1, [&](std::int64_t first, std::int64_t count) {
       return loaded_.margins(points.rows(first, count), wanted.rows(first, count));
     });
+  }
+
+  // Returns the gradients, their standard errors (None if there are none), p and warnings.
+  py::tuple p_gradient(const Floats& x, const std::vector<std::string>& noises, const py::dict& functions,
+                       const std::string& estimator, const std::optional<Whole>& labels, const std::string& target,
+                       const std::optional<Whole>& targets, std::uint64_t seed, std::int64_t first_index,
+                       const py::object& progress) {
+    const PointsOf points(x, point_shape());
+    const NumbersOf all_labels("labels", labels, points.count()), all_targets("target", targets, points.count());
+    if (noises.size() != 1) throw Error{ErrorCode::usage, option("noise"), "must be one noise model", "give one sigma or noise"};
+    const Noise noise = noises_of(noises, functions, worker_)[0];
+    const EstimatorSpec asked = parse_estimator(estimator);
+    GradientOfP result;
+    const auto work = [&] {
+      result = loaded_.p_gradient(points.rows(0, points.count()), noise, asked,
+                                  {all_targets.all(), target, all_labels.all(), seed, first_index});
+    };
+    work_alone(work, progress, points.count() * (1 + asked.passes(classes())));
+    const auto array = [&](Tensor& tensor) {
+      tensor.shape.assign(x.shape(), x.shape() + x.ndim());
+      return array_of(std::move(tensor));
+    };
+    py::object std_error = py::none();
+    if (result.std_error.size() > 0) std_error = array(result.std_error);
+    return py::make_tuple(array(result.gradient), std_error, column_of(result.p), result.warnings);
   }
 
   // Returns the report as JSON and as text.
@@ -401,41 +426,6 @@ void raise(const Error& error) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
 }
 
-py::tuple mean_of(double mean, double low, double high, std::int64_t count) { return py::make_tuple(mean, low, high, count); }
-
-py::tuple mean_of(const MeanInterval& mean) { return mean_of(mean.mean, mean.low, mean.high, mean.count); }
-
-// Aggregates columns of rows: for each noise and estimator, the accuracies without and under noise, and mean p.
-py::list accuracies(const std::vector<std::int64_t>& label, const std::vector<std::int64_t>& predicted,
-                    const std::vector<std::string>& noise, const std::vector<std::string>& estimator,
-                    const std::vector<std::string>& method, const std::vector<double>& p, const std::vector<double>& std_error,
-                    const std::vector<double>& p_label, const std::vector<std::string>& status,
-                    const std::vector<double>& p_fail) {
-  const auto known = [](double value) { return std::isnan(value) ? std::nullopt : std::optional(value); };
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    Row row{};
-    if (label[i] >= 0) row.label = label[i];
-    row.predicted = predicted[i];
-    row.noise = noise[i];
-    row.estimator = estimator[i];
-    row.estimate.p = p[i];
-    row.estimate.std_error = known(std_error[i]);
-    row.estimate.p_label = known(p_label[i]);
-    row.estimate.p_fail = p_fail[i];
-    row.estimate.status = status_of(status[i]).value_or(Status::ok);
-    if (method[i] != estimator[i]) row.estimate.method = parse_estimator(method[i]);
-    rows.push_back(std::move(row));
-  }
-  py::list result;
-  for (const RowGroup& group : grouped(rows)) {
-    const Proportion clean = clean_accuracy(group);
-    result.append(py::make_tuple(mean_of(clean.share, clean.low, clean.high, clean.of), mean_of(noisy_accuracy(group)),
-                                 mean_of(group.mean_p()), group.key.noise));
-  }
-  return result;
-}
-
 void bind(py::module_& module) {
   use_device_modules();
   module.attr("version") = PROBUST_VERSION;
@@ -454,6 +444,7 @@ void bind(py::module_& module) {
       .def_property_readonly("class_names", &Model::class_names)
       .def("logits", &Model::logits)
       .def("margins", &Model::margins)
+      .def("p_gradient", &Model::p_gradient)
       .def("check", &Model::check)
       .def("take_warnings", &Model::take_warnings)
       .def("estimate", &Model::estimate);
@@ -473,7 +464,7 @@ void bind(py::module_& module) {
     });
     return all;
   });
-  module.def("accuracies", &accuracies);
+  bind_accuracies(module);
   module.def("end_all", &Worker::end_all);
   module.def("forget_all", &Worker::forget_all);
 }

@@ -97,6 +97,9 @@ export interface Comparison {
   /** The mean of a - b. */
   meanDifference: number | null;
   largestDifference: number | null;
+  /** The estimator whose p relative errors are divided by: Monte Carlo, or `a` if neither estimator is. */
+  reference: string;
+  /** The mean relative error of p over points at which the reference is positive. */
   relativeError: number | null;
   relativeErrorOfPFail: number | null;
 }

@@ -22,11 +22,13 @@ const many = 20;
 
 export function wishesOf({ check, onWarning, labels }: EstimateOptions, points: number): CheckWishes {
   if (check != null && typeof check !== 'boolean') throw usage('check is neither true nor false', 'give true or false');
+  return { checked: check ?? (labels != null || points >= many), warn: receiverOf(onWarning) };
+}
+
+/** The receiver of warnings: the caller's function, or the console. */
+export function receiverOf(onWarning: EstimateOptions['onWarning']): (warning: string) => void {
   if (onWarning != null && typeof onWarning !== 'function') throw usage('onWarning is not a function', 'give a function');
-  return {
-    checked: check ?? (labels != null || points >= many),
-    warn: onWarning ?? ((warning) => console.warn(`probust: ${warning}`)),
-  };
+  return onWarning ?? ((warning) => console.warn(`probust: ${warning}`));
 }
 
 /** The class that is predicted for all points; undefined if predictions differ or there are labels. */

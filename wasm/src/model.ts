@@ -3,7 +3,8 @@ import { callNames, copied, divided, floats, holding, optionsOf, texts, type Nam
 import type { CheckOptions, CheckReport } from './check.js';
 import { dispose } from './dispose.js';
 import { disposed, usage } from './errors.js';
-import { addHint, oneClassOf, wishesOf, type CheckWishes, type Found } from './first-check.js';
+import type { PGradient, PGradientOptions } from './gradient-types.js';
+import { addHint, oneClassOf, receiverOf, wishesOf, type CheckWishes, type Found } from './first-check.js';
 import { classesOf } from './data/labels.js';
 import type { EstimateArguments, Everywhere, Pool } from './pool.js';
 import type { Forward, Watch } from './protocol.js';
@@ -149,6 +150,16 @@ export class Model {
   async linearize(x: Numbers, noise: NoiseModel, options: LinearizeOptions = {}): Promise<Linearization> {
     const given = optionsOf('linearize', options, askedNames);
     return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
+  }
+
+  /** The gradients of p with respect to each element of each point of x [N, ...]. */
+  async pGradient(x: Numbers, options: PGradientOptions): Promise<PGradient> {
+    const { onWarning, ...given } = optionsOf('pGradient', options, askedNames);
+    notFor('pGradient', given, 'estimator', 'estimators');
+    const warn = receiverOf(onWarning);
+    const { warnings, ...found } = (await this.#call('pGradient', x, given)) as PGradient & { warnings: string[] };
+    warnings.forEach(warn);
+    return found;
   }
 
   /** p at one point x for several noise scales. */

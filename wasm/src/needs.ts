@@ -30,7 +30,17 @@ const { more, curves, rest } = withPart;
 
 /** The parts that operations, requests and estimators need in addition to the first. */
 const partsOf: Record<string, readonly PartName[]> = {
-  ...{ nearestBoundary: more, mvn: more, data: more, sweep: curves, slice: rest, train: rest, check: rest, firstCheck: rest },
+  ...{
+    nearestBoundary: more,
+    mvn: more,
+    data: more,
+    sweep: curves,
+    slice: rest,
+    train: rest,
+    check: rest,
+    firstCheck: rest,
+    pGradient: rest,
+  },
   // Destructors of documents (core/probust/base/document.h) must not throw, so the functions that they call must be loaded.
   analyse: ['images', ...curves, ...rest],
   ...Object.fromEntries(

@@ -19,7 +19,7 @@ import type {
 } from './types.js';
 
 const pictureNames: Names<PictureOptions> = { ...callNames, count: true, classes: true, noise: true, seed: true, side: true };
-const rateNames: Names<TrainingRates> = { rate: true, sigma: true, lambda: true, decay: true };
+const rateNames: Names<TrainingRates> = { rate: true, sigma: true, lambda: true, robustSigma: true, decay: true };
 const runNames: Names<RunOptions> = { ...rateNames, ...callNames };
 const trainNames: Names<TrainOptions> = {
   ...rateNames,
@@ -114,12 +114,13 @@ export class Training {
     this.#live();
     if (this.#running) throw usage('another run of this training has not finished', 'await it first');
     const { signal, onProgress, ...given } = optionsOf('run', options, runNames);
-    const { rate, sigma, lambda, decay } = this.#rates;
+    const { rate, sigma, lambda, robustSigma, decay } = this.#rates;
     const args = {
       epochs,
       rate: given.rate ?? rate,
       sigma: given.sigma ?? sigma,
       lambda: given.lambda ?? lambda,
+      robustSigma: given.robustSigma ?? robustSigma,
       decay: given.decay ?? decay,
     };
     return withController(signal, async (controller) => {
@@ -179,8 +180,8 @@ export async function begin(
 ): Promise<Training> {
   const given = optionsOf('train', options, trainNames);
   if (typeof data !== 'object' || data === null) throw usage('the data for train are missing', 'give { x, labels }');
-  const { rate, sigma, lambda, decay } = given;
+  const { rate, sigma, lambda, robustSigma, decay } = given;
   const { x, labels, classes, pointShape } = data;
   const place = await pool.train({ ...given, x, labels, classes, pointShape });
-  return new Training(pool, place, { rate, sigma, lambda, decay }, load);
+  return new Training(pool, place, { rate, sigma, lambda, robustSigma, decay }, load);
 }

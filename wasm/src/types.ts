@@ -447,6 +447,11 @@ export interface TrainingRates {
   sigma?: number | undefined;
   /** Weight of the mean squared gradient norm ||grad_x loss||² that is added to the loss; 0 by default. */
   lambda?: number | undefined;
+  /**
+   * If positive, p of the label under Gaussian noise of this standard deviation is maximised (-log p by taylor_mvs is minimised),
+   * instead of minimising the cross-entropy. `lambda` must then be 0. 0 by default.
+   */
+  robustSigma?: number | undefined;
   /** Weight decay; 0 by default. */
   decay?: number | undefined;
 }

@@ -111,6 +111,30 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(averaged.margins).not.toEqual(linear.margins);
   });
 
+  it('differentiates p with respect to points', async () => {
+    const options = { noise: 'gaussian:0.25', estimator: 'adf', target: 3 };
+    const { gradient, stdError, p } = await model.pGradient(point(3), options);
+    expect(gradient).toHaveLength(256);
+    expect(stdError).toBeUndefined();
+    const length = Math.hypot(...gradient);
+    expect(length).toBeGreaterThan(0);
+    const moved = async (by: number) => {
+      const x = point(3).map((value, e) => value + (by * gradient[e]!) / length);
+      const [row] = await model.estimate(x, { noise: 'gaussian:0.25', estimators: 'adf', target: 3 });
+      return row!.p!;
+    };
+    expect(p[0]).toBeCloseTo(await moved(0), 5);
+    expect(((await moved(0.01)) - (await moved(-0.01))) / 0.02 / length).toBeCloseTo(1, 1);
+    const warnings: string[] = [];
+    await model.pGradient(point(3), { noise: 'uniform:0.25', onWarning: (text) => warnings.push(text) });
+    expect(warnings).toEqual(['uniform noise approximated as Gaussian (central limit theorem)']);
+    const sampled = await model.pGradient(point(3), { noise: 'gaussian:0.25', estimator: 'mc:200' });
+    expect(sampled.stdError).toHaveLength(256);
+    const refused = await errorOf(model.pGradient(point(3), { noise: 'gaussian:0.25', estimator: 'probit:24' }));
+    expect(refused.code).toBe('usage');
+    expect(refused.message).toContain('has no gradient of p');
+  });
+
   it('sweeps over noise scales', async () => {
     const sigmas = [0.05, 0.1, 0.2, 0.4];
     const curve = await model.sweep(point(0), { sigmas, estimator: 'mc:400' });

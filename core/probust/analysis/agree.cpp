@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "probust/base/text.h"
 #include "probust/normal/mv_sigmoid.h"
 
 namespace probust {
@@ -44,26 +45,49 @@ Column softmax_column(const RowGroup& group, const Recorded& recorded) {
   return column;
 }
 
-double relative_difference(double a, double b) { return a == b ? 0 : std::fabs(a - b) / std::max(std::fabs(a), std::fabs(b)); }
+// The number of noisy samples of a Monte Carlo estimator; 0 for any other estimator. The text is that of an EstimatorSpec.
+std::int64_t sample_count_of(const std::string& estimator) {
+  if (!estimator.starts_with("mc:")) return 0;
+  const std::string parameter = estimator.substr(3, estimator.find(':', 3) - 3);
+  return std::max<std::int64_t>(1, parse_integer(parameter).value_or(1));
+}
+
+// The mean of |estimate - reference| / reference.
+class RelativeError {
+ public:
+  void add(double estimate, double reference) {
+    if (!(reference > 0)) return;
+    sum_ += std::fabs(estimate - reference) / reference;
+    ++count_;
+  }
+  double mean() const { return sum_ / static_cast<double>(count_); }  // NaN without points
+
+ private:
+  double sum_ = 0;
+  std::int64_t count_ = 0;
+};
 
 Comparison compared(const RowGroup& group, const Column& b) {
   Comparison comparison{group.key.model, group.key.noise, group.key.sigma, group.key.estimator, b.name};
   std::vector<const Row*> rows = group.rows;
   std::sort(rows.begin(), rows.end(), [](const Row* x, const Row* y) { return x->index < y->index; });
-  double of_p = 0, of_failures = 0;
+  const bool b_is_reference = sample_count_of(b.name) > sample_count_of(group.key.estimator);
+  comparison.reference = b_is_reference ? comparison.b : comparison.a;
+  RelativeError of_p, of_failures;
   for (const Row* row : rows) {
     const auto other = b.values.find(row->index);
     if (other == b.values.end() || !std::isfinite(row->estimate.p) || !std::isfinite(other->second.first)) continue;
     comparison.points.push_back(row);
     comparison.p_a.push_back(row->estimate.p);
     comparison.p_b.push_back(other->second.first);
-    of_p += relative_difference(row->estimate.p, other->second.first);
-    of_failures += relative_difference(row->estimate.failure(), other->second.second);
+    std::pair estimate{row->estimate.p, row->estimate.failure()}, reference = other->second;
+    if (!b_is_reference) std::swap(estimate, reference);
+    of_p.add(estimate.first, reference.first);
+    of_failures.add(estimate.second, reference.second);
   }
   comparison.p = agreement(comparison.p_a, comparison.p_b);
-  const auto count = static_cast<double>(comparison.points.size());
-  comparison.relative_p = of_p / count;  // NaN without points
-  comparison.relative_fail = of_failures / count;
+  comparison.relative_p = of_p.mean();
+  comparison.relative_fail = of_failures.mean();
   if (!comparison.points.empty()) return comparison;
   comparison.p.mae = comparison.p.bias = comparison.p.largest = std::numeric_limits<double>::quiet_NaN();
   return comparison;

@@ -19,7 +19,11 @@ struct Comparison {
   std::optional<double> sigma{};
   std::string a, b;  ///< estimators; b may be kSoftmax
   Agreement p{};     ///< mean absolute error, bias, largest difference and correlations of a and b, over points with both
-  /// Means of |a - b| / max(a, b): 0 if both are equal, 1 if one is zero. NaN without points.
+  /// The estimator that relative errors are relative to: the Monte Carlo estimator of the two (the one with more samples if both
+  /// are), or `a` if neither is.
+  std::string reference{};
+  /// Means of |estimate - reference| / reference, of p and of p_fail, over points with a positive reference (Han et al., section
+  /// 4). NaN without such points.
   double relative_p = 0, relative_fail = 0;
   std::vector<const Row*> points{};  ///< rows of `a` for points with both estimates, ordered by index; owned by the caller
   std::vector<double> p_a{}, p_b{};  ///< [points]

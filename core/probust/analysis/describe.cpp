@@ -153,6 +153,7 @@ Document describe(const Comparison& comparison) {
   object.add("mean_absolute_error", comparison.p.mae);
   object.add("mean_difference", comparison.p.bias);
   object.add("largest_difference", comparison.p.largest);
+  object.add("reference", comparison.reference);
   object.add("relative_error", comparison.relative_p);
   object.add("relative_error_of_p_fail", comparison.relative_fail);
   return object;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The only list of estimators. To add one, add its file to this directory, and its function and entry here.
-#include "probust/estimators/estimator.h"
+#include "probust/estimators/gradient/gradient_of_p.h"
 
 namespace probust {
 
@@ -11,6 +11,11 @@ EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_monte_carlo_sobo
     estimate_to_half_width, estimate_decision, estimate_probit, estimate_probit_pooled, estimate_probit_learned,
     estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned,
     estimate_subset, estimate_quadrature, estimate_softmax, estimate_surrogate, estimate_exact;
+
+using GradientFunction = GradientOfP(Executor&, const Points&, const Noise&, const EstimatorSpec&);
+
+GradientFunction gradient_of_monte_carlo, gradient_of_taylor, gradient_of_taylor_mvs, gradient_of_mmse, gradient_of_mmse_mvs,
+    gradient_of_mmse_centered, gradient_of_mmse_loo, gradient_of_adf;
 
 namespace {
 
@@ -68,7 +73,8 @@ constexpr EstimatorDefinition kEstimators[] = {
      .parameter = Parameter::samples,
      .answers = Answers::every_event,
      .estimate = estimate_monte_carlo,
-     .passes = passes_sampled},
+     .passes = passes_sampled,
+     .gradient = gradient_of_monte_carlo},
     {.name = "mc",
      .variant = "stratified",
      .summary = "mc with noisy samples spread evenly along the gradient of p",
@@ -101,20 +107,23 @@ constexpr EstimatorDefinition kEstimators[] = {
      .needs = Needs::gradients,
      .answers = Answers::groups_and_classes,
      .estimate = estimate_taylor,
-     .passes = passes_linearized},
+     .passes = passes_linearized,
+     .gradient = gradient_of_taylor},
     {.name = "taylor_mvs",
      .summary = "taylor with the mv-sigmoid instead of the normal CDF",
      .needs = Needs::gradients,
      .answers = Answers::groups_and_classes,
      .estimate = estimate_taylor_mvs,
-     .passes = passes_linearized},
+     .passes = passes_linearized,
+     .gradient = gradient_of_taylor_mvs},
     {.name = "mmse",
      .summary = "taylor with margins and gradients averaged over N noisy samples",
      .parameter = Parameter::samples,
      .needs = Needs::gradients,
      .answers = Answers::groups_and_classes,
      .estimate = estimate_mmse,
-     .passes = passes_averaged},
+     .passes = passes_averaged,
+     .gradient = gradient_of_mmse},
     {.name = "mmse",
      .variant = "centered",
      .summary = "mmse without the mean of the noise: exact on linear models, biased on others",
@@ -122,7 +131,8 @@ constexpr EstimatorDefinition kEstimators[] = {
      .needs = Needs::gradients,
      .answers = Answers::groups_and_classes,
      .estimate = estimate_mmse_centered,
-     .passes = passes_averaged},
+     .passes = passes_averaged,
+     .gradient = gradient_of_mmse_centered},
     {.name = "mmse",
      .variant = "loo",
      .summary = "mmse with the gradients of the other noisy samples: no bias, more variance",
@@ -131,14 +141,16 @@ constexpr EstimatorDefinition kEstimators[] = {
      .needs = Needs::gradients,
      .answers = Answers::groups_and_classes,
      .estimate = estimate_mmse_loo,
-     .passes = passes_averaged},
+     .passes = passes_averaged,
+     .gradient = gradient_of_mmse_loo},
     {.name = "mmse_mvs",
      .summary = "mmse with the mv-sigmoid instead of the normal CDF",
      .parameter = Parameter::samples,
      .needs = Needs::gradients,
      .answers = Answers::groups_and_classes,
      .estimate = estimate_mmse_mvs,
-     .passes = passes_averaged},
+     .passes = passes_averaged,
+     .gradient = gradient_of_mmse_mvs},
     {.name = "probit",
      .summary = "normal CDF with the mean and covariance of the margins of N noisy samples",
      .parameter = Parameter::samples,
@@ -219,7 +231,8 @@ constexpr EstimatorDefinition kEstimators[] = {
      .needs = Needs::gradients,
      .answers = Answers::groups_and_classes,
      .estimate = estimate_adf,
-     .passes = passes_linearized},
+     .passes = passes_linearized,
+     .gradient = gradient_of_adf},
     {.name = "subset",
      .summary = "rare failures, by subset simulation",
      .parameter = Parameter::samples,

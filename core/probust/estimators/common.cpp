@@ -10,6 +10,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/normal/batch.h"
+#include "probust/normal/gradient.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/mv_sigmoid.h"
 #include "probust/normal/univariate.h"
@@ -26,32 +27,9 @@ Estimate certain(double p) {
   return estimate;
 }
 
-// dp/dz_i = phi(z_i) P(no other boundary is crossed | at boundary i). The conditional probability is replaced by its upper
-// bound, the smallest probability that one of the other boundaries is not crossed.
+// dp/dz, accurately enough for a standard error.
 Eigen::VectorXd normal_gradient(const NormalProblem& problem) {
-  const auto m = static_cast<Eigen::Index>(problem.z.size());
-  Eigen::VectorXd gradient(m);
-  for (Eigen::Index i = 0; i < m; ++i) {
-    double others_survive = 1;
-    for (Eigen::Index j = 0; j < m; ++j) {
-      const double rho = problem.R(i, j), rest = 1 - rho * rho;
-      if (j == i || rest <= 1e-12) continue;
-      others_survive = std::min(others_survive, normal::cdf((problem.z[j] - rho * problem.z[i]) / std::sqrt(rest)));
-    }
-    gradient[i] = normal::pdf(problem.z[i]) * others_survive;
-  }
-  return gradient;
-}
-
-// d mv_sigmoid / dz_i = p² e^-z_i.
-Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
-  Eigen::VectorXd gradient(static_cast<Eigen::Index>(problem.z.size()));
-  for (Eigen::Index i = 0; i < gradient.size(); ++i) {
-    // p e^(-z_i / 2) is at most 1, so its square does not overflow.
-    const double root = p * std::exp(std::min(-problem.z[i] / 2, 350.0));
-    gradient[i] = root * root;
-  }
-  return gradient;
+  return normal::mvn_gradient_z(problem.z, problem.R, {.abs = 1e-3, .rel_q = 0.02}).dz;
 }
 
 // Standard error of p from the scatter of the averaged margins (delta method). The scatter of the averaged gradients is
@@ -105,6 +83,16 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
 }
 
 }  // namespace
+
+Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
+  Eigen::VectorXd gradient(static_cast<Eigen::Index>(problem.z.size()));
+  for (Eigen::Index i = 0; i < gradient.size(); ++i) {
+    // p e^(-z_i / 2) is at most 1, so its square does not overflow.
+    const double root = p * std::exp(std::min(-problem.z[i] / 2, 350.0));
+    gradient[i] = root * root;
+  }
+  return gradient;
+}
 
 std::string short_text(double value) { return fmt::format("{:.1e}", value); }
 

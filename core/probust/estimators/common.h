@@ -40,6 +40,9 @@ void mark_left_out(Estimate& estimate, std::size_t taken, double left_out);
 /// The function that turns a normal problem into a probability.
 enum class NormalCdf { exact, mv_sigmoid };
 
+/// The derivatives p² e^-z_i of the mv-sigmoid p of z with respect to z.
+Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p);
+
 /// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid. Certain, degenerate and
 /// non-finite linearizations have defined results. If margins were sampled (samples > 1), the estimate has a standard error,
 /// from their scatter by the delta method. The result is meaningless if `stop` is set during the call.

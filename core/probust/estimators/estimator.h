@@ -14,6 +14,8 @@
 
 namespace probust {
 
+struct GradientOfP;
+
 /// One entry of the list of estimators.
 struct EstimatorDefinition {
   enum class Parameter : std::uint8_t { none, samples, temperature, half_width, threshold };
@@ -58,6 +60,9 @@ struct EstimatorDefinition {
 
   /// Computes EstimatorSpec::passes.
   std::int64_t (*passes)(std::int64_t classes, const EstimatorSpec&) = nullptr;
+
+  /// Computes the gradients of p (gradient/gradient_of_p.h); null if the estimator has none. Throws Error.
+  GradientOfP (*gradient)(Executor&, const Points&, const Noise&, const EstimatorSpec&) = nullptr;
 };
 
 /// All estimators. The README says how to add one.

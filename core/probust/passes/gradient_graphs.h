@@ -17,4 +17,11 @@ Graph moment_graph(const Graph& classifier, Extent variances);
 /// propagation (moments/moments.h).
 Graph smoothed_gradient_graph(const Graph& classifier);
 
+/// (x, seed c [C], seed w [d]) -> (f(x), J(x)ᵀ c, H w), H the Hessian of cᵀ f at x.
+Graph hessian_graph(const Graph& classifier);
+
+/// (x, variances v [d], seed c [C], seed w [d]) -> (E f, the gradient of cᵀ E f, H w), H the Hessian of cᵀ E f at x, for the
+/// means E f of smoothed_gradient_graph.
+Graph smoothed_hessian_graph(const Graph& classifier);
+
 }  // namespace probust

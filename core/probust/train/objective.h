@@ -17,28 +17,42 @@ struct Batched {
   Tensor wanted;  ///< [rows, classes]
 };
 
-/// The mean over the rows of the cross-entropy l or, if regularised, of l + lambda ||grad_x l||² (Drucker and LeCun, "Improving
-/// generalization performance using double backpropagation", IEEE Trans. Neural Networks 3, 1992), with its gradient with respect
-/// to every weight. With batch normalization, rows depend on each other, and grad_x is the gradient of the sum of the losses.
+/// What is minimised, as a mean over the rows of a batch.
+enum class Loss : std::uint8_t {
+  /// The cross-entropy l.
+  cross_entropy,
+  /// l + lambda ||grad_x l||² (Drucker and LeCun, "Improving generalization performance using double backpropagation", IEEE
+  /// Trans.
+  /// Neural Networks 3, 1992).
+  regularised,
+  /// -log p of the label under Gaussian noise of standard deviation sigma, by the estimator taylor_mvs (Han et al., section
+  /// 3.2.3): p = 1 / (1 + sum exp(-z_i)), z_i = g_i / (sigma |grad_x g_i|). So that it is finite, |grad_x g_i|² is increased by
+  /// 1e-6.
+  p_robust
+};
+
+/// A loss with its gradient with respect to every weight. With batch normalization, rows depend on each other, and grad_x is the
+/// gradient of a sum over rows.
 class Objective {
  public:
   /// For batches of `rows` rows; only the layers and shapes of `network` are used. `stop`, if given, ends a run with
   /// Error{interrupted}.
-  Objective(const Network& network, std::int64_t rows, bool regularised, const StopToken* stop = nullptr);
+  Objective(const Network& network, std::int64_t rows, Loss loss, const StopToken* stop = nullptr);
 
   /// Bytes of memory for a run, without weights and their gradients.
   std::int64_t workspace_bytes() const { return program_->workspace_bytes({1, 1}); }
 
   /// Returns the objective and writes its gradients to `gradients`, shaped like the weights, and the moments of the batch to
-  /// `observed`, shaped like the statistics. `lambda` is ignored if not regularised.
-  float run(const Batched& batch, const std::vector<Parameter>& weights, double lambda, std::vector<Tensor>& gradients,
+  /// `observed`, shaped like the statistics. `strength` is lambda or sigma; it is ignored for the cross-entropy.
+  float run(const Batched& batch, const std::vector<Parameter>& weights, double strength, std::vector<Tensor>& gradients,
             std::vector<Tensor>& observed);
 
   const Program& program() const { return *program_; }
   Workspace& workspace() { return workspace_; }
 
  private:
-  bool regularised_;
+  Loss loss_;
+  std::int64_t sweeps_;  ///< gradients with respect to x that the loss contains
   std::unique_ptr<Program> program_;
   Workspace workspace_;
 };

@@ -84,7 +84,7 @@ std::vector<Tensor> shaped_like(const std::vector<Parameter>& parameters) {
   return tensors;
 }
 
-void require_number(const char* name, double value, bool positive) {
+void require_number(const std::string& name, double value, bool positive) {
   if (!std::isfinite(value) || value < 0 || (positive && value == 0))
     refuse(name, "is " + std::to_string(value), positive ? "give a positive number" : "give zero or a positive number");
 }
@@ -129,6 +129,12 @@ Score sums_of(const Scorer& scorer, std::int64_t first, std::int64_t count) {
   return sum;
 }
 
+Loss loss_of(const TrainingOptions& options) {
+  return options.robust_sigma > 0 ? Loss::p_robust : options.lambda > 0 ? Loss::regularised : Loss::cross_entropy;
+}
+
+double strength_of(const TrainingOptions& options) { return options.robust_sigma > 0 ? options.robust_sigma : options.lambda; }
+
 }  // namespace
 
 Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows,
@@ -146,7 +152,9 @@ void check(const TrainingOptions& options) {
   require_number("rate", options.rate, true);
   require_number("sigma", options.sigma, false);
   require_number("lambda", options.lambda, false);
+  require_number(option("robust_sigma"), options.robust_sigma, false);
   require_number("decay", options.decay, false);
+  if (options.robust_sigma > 0 && options.lambda > 0) refuse("lambda", "has no effect if p is maximised", "leave it out");
   require_number("momentum", options.momentum, false);
   if (options.momentum >= 1) refuse("momentum", "is " + std::to_string(options.momentum), "give less than 1");
   if (options.crop < 0) refuse("crop", "is " + std::to_string(options.crop), "give 0 or more pixels");
@@ -166,10 +174,10 @@ Trainer::Trainer(Network network, Tensor x, std::vector<std::int64_t> labels, co
       moments_(no_moments(options_.optimizer, network_.weights)),
       order_(labels_.size()) {}
 
-Objective& Trainer::objective(bool regularised) {
-  std::unique_ptr<Objective>& wanted = regularised ? regularised_ : plain_;
+Objective& Trainer::objective(Loss loss) {
+  std::unique_ptr<Objective>& wanted = objectives_[static_cast<std::size_t>(loss)];
   if (wanted == nullptr) {
-    auto made = std::make_unique<Objective>(network_, rows_, regularised, &stop);
+    auto made = std::make_unique<Objective>(network_, rows_, loss, &stop);
     require_memory(made->workspace_bytes(), options_.memory);
     wanted = std::move(made);
   }
@@ -220,10 +228,10 @@ double Trainer::step(const TrainingOptions& options) {
   check(options);
   if ((options.flip || options.crop > 0) && network_.point.size() != 3)
     refuse(options.flip ? "flip" : "crop", "needs images [C, H, W], not points " + to_string(network_.point), "leave it out");
-  Objective& minimised = objective(options.lambda > 0);
+  Objective& minimised = objective(loss_of(options));
   if (steps_ % steps_an_epoch() == 0 || order_is_old_) begin_epoch();
   fill(options);
-  const double loss = minimised.run(batch_, network_.weights, options.lambda, gradients_, observed_);
+  const double loss = minimised.run(batch_, network_.weights, strength_of(options), gradients_, observed_);
   if (!std::isfinite(loss) || !gradients_are_finite())
     throw Error{ErrorCode::numerical, "training", "diverged: the loss is not finite",
                 "train again with a smaller learning rate or lambda"};

@@ -3,6 +3,7 @@
 // Training with the library's own derivatives, one step at a time, so that a page can show progress and change the options.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,13 +26,15 @@ struct TrainerOptions {
 
 /// Options that may change from step to step.
 struct TrainingOptions {
-  double rate = 5e-3;     ///< learning rate; positive
-  double sigma = 0;       ///< standard deviation of the Gaussian noise added to every input at every step, in the units of x
-  double lambda = 0;      ///< factor of the mean of ||grad_x loss||², which is added to the loss
-  double decay = 0;       ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
-  double momentum = 0;    ///< momentum of sgd; below 1
-  bool flip = false;      ///< whether to mirror images at random
-  std::int64_t crop = 0;  ///< maximum number of pixels by which images are shifted at random
+  double rate = 5e-3;  ///< learning rate; positive
+  double sigma = 0;    ///< standard deviation of the Gaussian noise added to every input at every step, in the units of x
+  double lambda = 0;   ///< factor of the mean of ||grad_x loss||², which is added to the loss
+  /// If positive, maximises p of the label under noise of this standard deviation instead (Loss::p_robust); lambda must be 0.
+  double robust_sigma = 0;
+  double decay = 0;                        ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
+  double momentum = 0;                     ///< momentum of sgd; below 1
+  bool flip = false;                       ///< whether to mirror images at random
+  std::int64_t crop = 0;                   ///< maximum number of pixels by which images are shifted at random
   Schedule schedule = Schedule::constant;  ///< schedule of the rate, from the trainer's first step to the last one of a run
 };
 
@@ -101,7 +104,7 @@ class Trainer {
   void fill(const TrainingOptions& options);
   void follow_batch();
   bool gradients_are_finite() const;
-  Objective& objective(bool regularised);
+  Objective& objective(Loss loss);
 
   Network network_;
   Tensor x_;
@@ -109,7 +112,7 @@ class Trainer {
   TrainerOptions options_;
   std::int64_t rows_;
   BatchLogits logits_;
-  std::unique_ptr<Objective> plain_, regularised_;  ///< compiled when first needed
+  std::array<std::unique_ptr<Objective>, 3> objectives_;  ///< by loss; compiled when first needed
   Batched batch_;
   Tensor batch_logits_;
   std::vector<Tensor> gradients_, observed_;

@@ -125,6 +125,8 @@ void print_bounds(const NoiseCurvature& result) {
   if (!result.no_bounds.empty()) return fmt::print("  propositions 1 and 2: - ({})\n", result.no_bounds);
   const auto defined = std::count_if(result.bounds.begin(), result.bounds.end(), [](const auto& bound) { return bound.defined; });
   fmt::print("  propositions 1 and 2: defined for {} of {} points\n", defined, result.bounds.size());
+  const auto open = std::count_if(result.bounds.begin(), result.bounds.end(), [](const auto& bound) { return !bound.converged; });
+  if (open > 0) fmt::print("  eigenvalues not converged for {} points: their bounds may be too small\n", open);
   fmt::print("  summed bound: {}\n", quartiles(values_of(result.bounds, [](const QuadraticBound& b) { return b.summed; })));
 }
 
@@ -176,6 +178,7 @@ Document json_sampled(const Sampled& number) {
 
 Document json_bound(const QuadraticBound& bound) {
   Document json = Document::Object{{"defined", bound.defined},
+                                   {"converged", bound.converged},
                                    {"taylor", bound.defined ? Document(bound.taylor) : Document()},
                                    {"mmse", bound.defined ? Document(bound.mmse) : Document()},
                                    {"k", bound.k},

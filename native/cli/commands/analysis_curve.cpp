@@ -98,7 +98,7 @@ void print_agreement(const std::vector<Comparison>& comparisons) {
                short_number(p.bias), short_number(p.largest), short_number(comparison.relative_p),
                short_number(comparison.relative_fail)});
   }
-  fmt::print("{}relative: mean of |a-b| / max(a, b), from 0 to 1\n", table.text());
+  fmt::print("{}relative: mean of |a-b| / p of mc (or of a, without mc), over points at which that is positive\n", table.text());
 }
 
 // A scatter chart with one series per pair of estimators. A series has the points of all noise models.

@@ -21,6 +21,7 @@
 #include "datasets/fetch/partial_file.h"
 #include "datasets/json.h"
 #include "datasets/unwritable.h"
+#include "probust/base/text.h"
 #include "probust/exec/devices.h"
 #include "probust/exec/executor.h"
 #include "probust/onnx/export.h"
@@ -91,8 +92,22 @@ Document identity(const Arguments& arguments, const Trainer& trainer) {
                           {"seed", arguments.question.seed}};
 }
 
+// The scale at which p is maximised; 0 for the cross-entropy.
+double robust_sigma(const TrainArguments& train) {
+  const bool robust = train.objective == "p_robust";
+  if (robust && !train.robust_sigma)
+    throw Error{ErrorCode::usage, "--sigma", "is missing", "give the standard deviation of the noise, such as --sigma 0.25"};
+  if (robust && !(*train.robust_sigma > 0 && std::isfinite(*train.robust_sigma)))
+    throw Error{ErrorCode::usage, "--sigma", "is " + shortest_text(*train.robust_sigma), "give a positive number"};
+  if (!robust && train.robust_sigma)
+    throw Error{ErrorCode::usage, "--sigma", "applies only to --objective p_robust",
+                "add that, or give --augment-sigma for noise on the points"};
+  return train.robust_sigma.value_or(0);
+}
+
 TrainingOptions training_options(const TrainArguments& train) {
   TrainingOptions options;
+  options.robust_sigma = robust_sigma(train);
   options.rate = train.rate;
   options.sigma = train.sigma;
   options.lambda = train.lambda;
@@ -257,6 +272,8 @@ class Training {
     record_["epochs"] = train.epochs;
     record_["rate"] = train.rate;
     record_["schedule"] = train.schedule;
+    record_["objective"] = train.objective;
+    if (train.robust_sigma) record_["sigma"] = *train.robust_sigma;
     record_["lambda"] = train.lambda;
     record_["augment_sigma"] = train.sigma;
     record_["augment_flip"] = train.flip;
@@ -321,6 +338,13 @@ void describe_train(CommandLine& line) {
   command.add_option("-o,--output", own.output, ".onnx file to write").required();
   command.add_option("--test", train.test, "test data, for the accuracy after each epoch");
   command.add_option("--epochs", train.epochs, "number of passes over the data").at_least(1).show_default();
+  command
+      .add_option(
+          "--objective", train.objective,
+          "cross_entropy (the default), or p_robust: maximises p of the label under noise (-log p by taylor_mvs is minimised)")
+      .one_of({"cross_entropy", "p_robust"});
+  command.add_option("--sigma", train.robust_sigma,
+                     "with --objective p_robust: standard deviation of the noise, in the data's units");
   command.add_option("--lambda", train.lambda, "weight of the mean of ||grad_x loss||^2 in the loss").show_default();
   command.add_option("--augment-sigma", train.sigma, "standard deviation of Gaussian noise on the points, in the data's units")
       .show_default();

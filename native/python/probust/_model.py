@@ -103,6 +103,52 @@ class Model:
         """The margins [N, C - 1] of the targets [N] (by default the predicted classes) over the other classes, in class order."""
         return self._handle.margins(self._points(x, scale), _arguments.wholes("targets", targets))
 
+    def p_gradient(
+        self,
+        x,
+        *,
+        sigma: Optional[float] = None,
+        noise: Optional[Union[str, Perturbation]] = None,
+        estimator: str = "taylor",
+        labels=None,
+        target: Union[str, int, Sequence[int]] = "predicted",
+        std_error: bool = False,
+        seed: int = 0,
+        first_index: int = 0,
+        scale: Optional[float] = None,
+        progress: Progress = False,
+    ) -> Union[np.ndarray, Tuple[np.ndarray, Optional[np.ndarray]]]:
+        """The gradient of p with respect to each element of each point, as float32, shaped like x.
+
+        sigma, noise   one noise model, as in estimate; it must be additive
+        estimator      "taylor", "taylor_mvs", "adf", "mmse:N" or "mmse_mvs:N" and their variants: the derivative of this estimator's own p.
+                       "mc:N": an unbiased estimate for the true p, from N noisy samples
+        std_error      also returns the standard errors of "mc:N", shaped like x; None for other estimators
+
+        The other arguments are as in estimate. Warnings name what the gradient ignores, such as that noise is not Gaussian. Raises
+        UsageError for an estimator without gradient and for NaN, and UnsupportedError for models and noise that it does not suit.
+        """
+        one, each = _target(target)
+        points = self._points(x, scale)
+        noises, functions = _noises(sigma, noise)
+        arguments = (
+            points,
+            noises,
+            functions,
+            _arguments.text("estimator", estimator),
+            _arguments.wholes("labels", labels),
+            one,
+            each,
+            _arguments.whole("seed", seed, 0, 2**64 - 1),
+            _arguments.whole("first_index", first_index, 0, 2**62),
+        )
+        wanted = _arguments.flag("std_error", std_error)
+        with reporter(progress) as report:
+            gradient, errors, _, notes = self._handle.p_gradient(*arguments, report)
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
+        return (gradient, errors) if wanted else gradient
+
     def estimate(
         self,
         x,

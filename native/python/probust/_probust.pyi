@@ -14,6 +14,19 @@ class Model:
     def notes(self) -> List[str]: ...
     def logits(self, x: Any) -> np.ndarray: ...
     def margins(self, x: Any, targets: Any) -> np.ndarray: ...
+    def p_gradient(
+        self,
+        x: Any,
+        noises: Sequence[str],
+        functions: dict,
+        estimator: str,
+        labels: Any,
+        target: str,
+        targets: Any,
+        seed: int,
+        first_index: int,
+        progress: Optional[Callable[[int, int], None]],
+    ) -> Tuple[np.ndarray, Optional[np.ndarray], np.ndarray, List[str]]: ...
     def take_warnings(self) -> List[str]: ...
     def check(self, x: Any, labels: Any, sigmas: Sequence[float]) -> Tuple[str, str]: ...
     def estimate(

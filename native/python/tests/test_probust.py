@@ -162,6 +162,26 @@ def test_arrays(model, data):
     assert len(model.estimate(x[0], sigma=0.1, estimators="taylor")) == 1
 
 
+def test_p_gradient(model, data):
+    x, labels = data
+    gradient = model.p_gradient(x, sigma=0.3)
+    assert gradient.dtype == np.float32 and gradient.shape == x.shape
+    assert np.array_equal(model.p_gradient(x[3], sigma=0.3), gradient[3])
+    smooth = model.p_gradient(x, sigma=0.3, estimator="adf")  # unlike taylor's, its p has no kinks
+    target = list(model.estimate(x, sigma=0.3, estimators="adf")["target"])
+    length = np.sqrt((smooth.astype(np.float64) ** 2).sum(axis=(1, 2, 3)))
+    step = 0.01 * smooth / np.maximum(length, 1e-12)[:, None, None, None]
+    up, down = (model.estimate(x + s, sigma=0.3, estimators="adf", target=target)["p"] for s in (step, -step))
+    assert np.abs((up - down) / 0.02 - length).max() < 0.01 * length.max()
+    assert not np.array_equal(model.p_gradient(x, sigma=0.3, target="label", labels=(labels + 1) % 10), gradient)
+    sampled, errors = model.p_gradient(x[:2], sigma=0.3, estimator="mc:4000", std_error=True)
+    assert errors.shape == sampled.shape == x[:2].shape
+    assert np.abs(sampled - model.p_gradient(x[:2], sigma=0.3, estimator="mmse:200")).max() < 6 * errors.max() + 0.02
+    assert model.p_gradient(x[:2], sigma=0.3, std_error=True)[1] is None
+    with pytest.warns(UserWarning, match="approximated as Gaussian"):
+        model.p_gradient(x[:2], noise="uniform:0.3")
+
+
 def test_bytes_and_preprocessing(data):
     x, _ = data
     half = probust.load_model(DIGITS.read_bytes(), std=0.5, threads=1)
@@ -187,6 +207,10 @@ def test_pandas(model, data):
         (probust.UnreadableError, "", lambda model, x: model.logits(np.zeros((2, 3), np.float32))),
         (probust.UsageError, "not 2 for 20 points", lambda model, x: model.estimate(x, sigma=0.1, estimators="mc:9", labels=[1, 2])),
         (probust.UsageError, "not 2 for 20 points", lambda model, x: model.margins(x, [1, 2])),
+        (probust.UsageError, "has no gradient of p", lambda model, x: model.p_gradient(x, sigma=0.1, estimator="probit:24")),
+        (probust.UsageError, "one noise model", lambda model, x: model.p_gradient(x, sigma=[0.1, 0.2])),
+        (probust.UsageError, "contains NaN", lambda model, x: model.p_gradient(x * np.nan, sigma=0.1)),
+        (probust.UnsupportedError, "additive noise", lambda model, x: model.p_gradient(x, noise="rotate:10")),
         (probust.UsageError, "point_shape", lambda model, x: probust.model_from_function(linear, 3)),
         (probust.UsageError, "layout", lambda model, x: probust.load_model(DIGITS, layout="sideways")),
         (probust.UnreadableError, "missing.npz", lambda model, x: probust.read_data("missing.npz")),

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "probust/analysis/geometry/jacobian.h"
+#include "probust/analysis/geometry/lanczos.h"
 #include "probust/base/linear_algebra.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
@@ -16,6 +18,9 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+constexpr double kEigenvalueTolerance = 1e-3;  // relative to the eigenvalue of largest modulus
+constexpr int kProbes = 12;                    // random directions for a mean eigenvalue
 
 Curvature of_pairs(const Pairs& sampled, const VectorXd& at_x) {
   const auto pairs = static_cast<double>(sampled.size());
@@ -75,14 +80,43 @@ double largest_density(const MatrixXd& u) {
   return std::exp(static_cast<double>(u.cols()) * std::log(normal::pdf(0)) - log_determinant / 2);
 }
 
-// The Hessian of a margin is 2 A; products with it are differences of gradients.
-QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::int64_t i, double sigma, double h, int iterations) {
+// Products with the Hessian 2 A of a margin, as differences of gradients over `step`.
+class HalfHessian {
+ public:
+  HalfHessian(Gradients& gradients, Index rival, double step) : gradients_(gradients), rival_(rival), step_(step) {}
+
+  VectorXd times(const VectorXd& v) const {
+    return (gradients_.at(step_ * v) - gradients_.at(-step_ * v)).col(rival_) / (4 * step_);
+  }
+  // The length of the rounding error of a product, for a gradient of this length.
+  double rounding(double gradient_norm) const { return kGradientRounding * gradient_norm / (2 * step_); }
+
+ private:
+  static constexpr double kGradientRounding = 1e-6;  // relative, of gradients in single precision
+  Gradients& gradients_;
+  Index rival_;
+  double step_;
+};
+
+// Adds one rival's eigenvalues to the bound. False if A has a negative eigenvalue.
+bool add_eigenvalues(QuadraticBound& bound, Index rival, const HalfHessian& A, std::int64_t products,
+                     const std::function<VectorXd()>& direction) {
+  const auto times = [&](const VectorXd& v) { return A.times(v); };
+  const SpectrumEnds ends =
+      spectrum_ends(times, direction(), {kEigenvalueTolerance, A.rounding(bound.gradient_norm[rival]), products});
+  bound.lambda_max[rival] = ends.dominant();
+  bound.converged = bound.converged && ends.converged;
+  for (int k = 0; k < kProbes; ++k) {
+    const VectorXd probe = direction();  // of unit length: E[vᵀA v] is the mean eigenvalue
+    bound.lambda_mean[rival] += probe.dot(A.times(probe)) / kProbes;
+  }
+  return ends.smallest >= -kEigenvalueTolerance * std::abs(ends.dominant());
+}
+
+QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::int64_t i, double sigma, double h,
+                               std::int64_t products) {
   Gradients gradients(executor, points, i);
   const Index d = gradients.size(), m = executor.classes() - 1;
-  const double step = h * gradients.scale();
-  const auto half_hessian_times = [&](const VectorXd& v, Index rival) -> VectorXd {
-    return (gradients.at(step * v) - gradients.at(-step * v)).col(rival) / (4 * step);
-  };
   NoiseStream random(points.seed, static_cast<std::uint32_t>(points.index[i]), 0, 0xc0de);
   const auto direction = [&] {
     VectorXd v(d);
@@ -93,21 +127,8 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
   QuadraticBound bound{VectorXd::Zero(m), VectorXd::Zero(m), u.colwise().norm().transpose()};
   bound.k = largest_density(u);
   bool semidefinite = true;
-  for (Index rival = 0; rival < m; ++rival) {
-    VectorXd v = direction();
-    for (int k = 0; k < iterations; ++k) {
-      const VectorXd next = half_hessian_times(v, rival);
-      if (!(next.norm() > 0)) break;
-      bound.lambda_max[rival] = v.dot(next);
-      v = next.normalized();
-    }
-    for (int k = 0; k < iterations; ++k) {
-      const VectorXd probe = direction();  // of unit length: E[vᵀA v] is the mean eigenvalue
-      const double form = probe.dot(half_hessian_times(probe, rival));
-      bound.lambda_mean[rival] += form / iterations;
-      semidefinite = semidefinite && form >= -1e-3 * std::abs(bound.lambda_max[rival]);
-    }
-  }
+  for (Index rival = 0; rival < m; ++rival)
+    semidefinite &= add_eigenvalues(bound, rival, {gradients, rival, h * gradients.scale()}, products, direction);
   const double scaled = sigma * std::sqrt(static_cast<double>(d));  // the paper's noise has variance sigma² / d per element
   bound.taylor = bound.mmse = 1;
   for (Index rival = 0; rival < m; ++rival) {
@@ -144,13 +165,13 @@ Result<std::vector<Curvature>> curvature(Executor& executor, const Points& point
 }
 
 Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const Points& points, double sigma, double h,
-                                                     int iterations) {
+                                                     std::int64_t products) {
   return guarded("quadratic_bounds", [&] {
-    if (!(sigma > 0) || !(h > 0) || iterations < 1)
-      throw Error{ErrorCode::usage, "quadratic_bounds", "needs a positive sigma, a positive h and at least one iteration", ""};
+    if (!(sigma > 0) || !(h > 0) || products < 1)
+      throw Error{ErrorCode::usage, "quadratic_bounds", "needs a positive sigma, a positive h and at least one product", ""};
     check(executor, points);
     std::vector<QuadraticBound> all;
-    for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(quadratic_bound(executor, points, i, sigma, h, iterations));
+    for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(quadratic_bound(executor, points, i, sigma, h, products));
     return all;
   });
 }

@@ -39,14 +39,16 @@ struct QuadraticBound {
   /// The sum over rivals of sigma d |lambda_max| / (sqrt(2 pi) |u|), at most 1, for the Taylor estimator and eigenvalues of any
   /// sign. Assumes that boundaries are quadratic and |eps|² is close to its mean, as for large d.
   double summed = 0;
-  /// Whether no negative eigenvalue of any A was found, every lambda_max is positive, and no u is zero.
+  /// Whether no A has a negative eigenvalue, every lambda_max is positive, and no u is zero.
   bool defined = false;
+  /// Whether every lambda_max is within 0.1% of an eigenvalue (or as close as rounding permits). If not, it may be too small.
+  bool converged = true;
 };
 
-/// Computed from differences of gradients over a step of h times the norm of x (at least h): power iterations for the
-/// eigenvalues of largest modulus (approached from below, so the ratios only estimate the bounds), random probes for the means.
-/// ReLU networks have A = 0 almost everywhere, so `defined` is false.
+/// Computed from differences of gradients over a step of h times the norm of x (at least h): Lanczos iterations for the
+/// eigenvalues of largest modulus, with at most `products` products per rival (of two Jacobians each), and random probes for the
+/// means. ReLU networks have A = 0 almost everywhere, so `defined` is false.
 Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const Points& points, double sigma, double h = 1e-2,
-                                                     int iterations = 12);
+                                                     std::int64_t products = 100);
 
 }  // namespace probust

@@ -16,8 +16,12 @@ LogitJacobian jacobian_at(Executor& executor, const Tensor& x);
 /// The gradient [d] of the margin f_t - f_i of the target t over a rival i.
 Eigen::VectorXd margin_gradient(const LogitJacobian& J, std::int64_t target, std::int64_t rival);
 
-/// [m, d] gradients of the margins of point i over its rivals, in order: at the point or, if `samples` is positive, averaged over
-/// the noisy samples of Executor::linearize_averaged. Throws Error.
+/// [C, d] gradients of the logits of point i: at the point or, if `samples` is positive, averaged over the noisy samples of
+/// Executor::linearize_averaged (SmoothGrad: Smilkov et al. 2017, arXiv:1706.03825). Throws Error.
+LogitJacobian averaged_jacobian(Executor& executor, const Points& points, std::int64_t i, const Noise& noise,
+                                std::int64_t samples);
+
+/// [m, d] gradients of the margins of point i over its rivals, in order, from averaged_jacobian. Throws Error.
 LogitJacobian margin_gradients(Executor& executor, const Points& points, std::int64_t i, const Noise& noise,
                                std::int64_t samples);
 
