@@ -423,7 +423,7 @@ TEST(Learning, NoiseThatDiffersIsNotShared) {
   const Noise own{diagonal_gaussian(deviations, "own"), 1};
   EXPECT_TRUE(own.shape->differs());
   EXPECT_FALSE(isotropic_gaussian()->differs());
-  EXPECT_TRUE(clipped(own.shape, {})->differs());
+  EXPECT_TRUE(clipped(own.shape, Quantization{})->differs());
   EXPECT_TRUE(on_columns(own.shape, {})->differs());
   Learners block(test::small_cnn(), x);
   const std::vector<Estimate> shared = block("probit:24:shared", own), learned = block("probit:24:learned", own);

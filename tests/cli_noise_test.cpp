@@ -84,6 +84,37 @@ TEST(NoiseList, DocumentationIsUpToDate) {
       << "write the output of probust noise list --format markdown to docs/noise.md";
 }
 
+// ---- noise on values
+
+TEST(NoiseOnValues, LooksAtAllDataWhateverPartIsEstimated) {
+  const Folder folder;
+  const auto lines = [&](const std::string& part) {
+    const std::string csv = folder / (part.substr(2, part.find(' ') - 2) + ".csv");
+    const std::string noises = " --noise missing:0.3=mean --noise resample:0.2 --noise data-covariance:0.5@0..49";
+    const Finished done =
+        test::probust("estimate " + kDigits + noises + " --estimator mc:50 --no-check --quiet " + part + " -o " + csv);
+    EXPECT_EQ(done.status, 0) << done.err;
+    return test::lines_of(test::read_whole(csv));
+  };
+  const auto all = lines("--limit 4"), some = lines("--offset 2 --limit 2");
+  ASSERT_EQ(all.size(), 13U);
+  ASSERT_EQ(some.size(), 7U);
+  for (std::size_t i = 1; i < 7; ++i) EXPECT_EQ(some[i], all[i + 6]);
+}
+
+TEST(NoiseOnValues, ColumnsHaveTheirOwnRanges) {
+  const auto base = [](const std::string& clip) {
+    return test::probust("estimate '" + test::digits("digits.onnx") + "' " + kPoints +
+                         " --sigma 0.1 --limit 1 --no-check --quiet " + "--estimator mc:20 --clip " + clip);
+  };
+  const Finished done = base("0,1@0..99+0,0.5@!0..99");
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_TRUE(mentions(done.out, "gaussian:0.1|clip:0,1@0..99+0,0.5@!0..99")) << done.out;
+  expect_refusal(base("0,1@256"), 2, "--clip has column 256, which does not exist; the points have columns 0..255");
+  expect_refusal(base("0,1@3+0,2@2..4"), 2, "--clip has column 3 twice");
+  expect_refusal(base("0,x@3"), 2, "--clip has '0,x@3', which is not a range");
+}
+
 TEST(NoiseList, RefusesOptionsOfShow) {
   expect_refusal(noise("list --noise gaussian:0.1"), 2, "--noise applies to noise show only");
   expect_refusal(noise("list " + kPoints), 2, "DATA applies to noise show only");

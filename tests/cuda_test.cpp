@@ -455,6 +455,7 @@ std::vector<std::pair<std::string, std::shared_ptr<const NoiseShape>>> element_n
           {"laplace", laplace_noise()},
           {"clipped", clipped(isotropic_gaussian(), {0, 1})},
           {"rounded", clipped(laplace_noise(), {-1, 1, 256})},
+          {"per root", per_root_of_elements(uniform_noise())->bound({elements})},
           {"diagonal", diagonal_gaussian(deviations(points, elements), "diagonal")}};
 }
 

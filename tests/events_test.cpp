@@ -162,7 +162,7 @@ TEST(Top, OtherEstimatorsAreRejectedWithAlternatives) {
 struct Regression {
   explicit Regression(const Tensor& weights, const Tensor& bias, double gamma)
       : model(test::linear_classifier(weights, bias)),
-        executor(make_executor("cpu", within_tolerance(model, gamma), {}).value()),
+        executor(make_executor("cpu", within_tolerance(model, {gamma}), {}).value()),
         outputs(weights.shape[0]) {}
 
   std::vector<Estimate> at(const Tensor& x, const std::shared_ptr<const NoiseShape>& shape, double sigma, const std::string& text,
@@ -209,7 +209,7 @@ TEST(Tolerance, SupportsASkewedModel) {
   Graph square;
   const ValueId x = append_input(square, {1}, Extent::example, "x");
   square.outputs = {build::multiply(square, x, x)};
-  const auto executor = make_executor("cpu", within_tolerance(square, 0.5), {}).value();
+  const auto executor = make_executor("cpu", within_tolerance(square, {0.5}), {}).value();
   const Points points{with_outputs(Tensor({1, 1}, {1}), Tensor({1, 1}, {1})), {0}, {2}, 0};
   const Noise noise{on_inputs(isotropic_gaussian(), 1, 1), 0.3};
   const auto within = [](double z) { return normal::cdf((z - 1) / 0.3); };
@@ -237,7 +237,7 @@ TEST(Tolerance, IsStrict) {
   const ValueId x = append_input(steps, {1}, Extent::example, "x");
   steps.outputs = {append(steps, Op::step, {x})};
   const auto p = [&](double gamma) {
-    const auto executor = make_executor("cpu", within_tolerance(steps, gamma), {}).value();
+    const auto executor = make_executor("cpu", within_tolerance(steps, {gamma}), {}).value();
     const Points points{with_outputs(Tensor({1, 1}, {0.5F}), Tensor({1, 1}, {1})), {0}, {2}, 0};
     return ask(*executor, points, {}, {on_inputs(isotropic_gaussian(), 1, 1), 1}, "mc:4000")[0].p;
   };
@@ -248,7 +248,16 @@ TEST(Tolerance, IsStrict) {
 TEST(Tolerance, RejectsInvalidTolerances) {
   const Graph model = test::linear_classifier(Tensor({1, 1}, {1}), Tensor({1}));
   for (const double gamma : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e-60})
-    EXPECT_THROW((void)within_tolerance(model, gamma), Error) << gamma;
+    EXPECT_THROW((void)within_tolerance(model, {gamma}), Error) << gamma;
+}
+
+TEST(Tolerance, OutputsHaveTheirOwn) {
+  const Graph model = test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 2}), Tensor({2}));
+  const auto executor = make_executor("cpu", within_tolerance(model, {0.2, 1}), {}).value();
+  const Points points{with_outputs(Tensor({1, 2}, {3, 4}), Tensor({1, 2}, {3, 8})), {0}, {4}, 0};
+  const double kept = (1 - 2 * normal::complement(0.2 / 0.3)) * (1 - 2 * normal::complement(1 / 0.6));
+  EXPECT_NEAR(ask(*executor, points, {}, {on_inputs(isotropic_gaussian(), 2, 2), 0.3}, "taylor")[0].p, kept, 1e-4);
+  EXPECT_THROW((void)within_tolerance(model, {1, 2, 3}), Error);
 }
 
 TEST(Tolerance, ANonfiniteOutputIsNonfinite) {

@@ -90,7 +90,7 @@ TEST(LoadedModel, RegressionModelsHaveATolerance) {
   onnx.input("x", {-1, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 1});
   const std::string bytes = onnx.bytes();
   LoadOptions within;
-  within.tolerance = 0.4;
+  within.tolerance = {0.4};
   LoadedModel model = load_model(std::as_bytes(std::span(bytes)), within);
   EXPECT_EQ(model.classes(), 3);
   EXPECT_EQ(model.point_shape(), Shape{2});
@@ -116,7 +116,7 @@ TEST(LoadedModel, ClassifiersHaveNoTolerance) {
   onnx.input("x", {1, 2}).node("Softmax", {"x"}, {"y"}).output("y");
   const std::string bytes = onnx.bytes();
   LoadOptions within;
-  within.tolerance = 0.4;
+  within.tolerance = {0.4};
   EXPECT_THROW((void)load_model(std::as_bytes(std::span(bytes)), within), Error);
 }
 

@@ -151,13 +151,20 @@ std::vector<NamedShape> models_on_three() {
       {"columns", on_columns(covariance_gaussian({{2, 2}, {1, 0.9, 0.9, 1}, "C"}, "cov"), {{0, 2}})},
       {"mixture", mixture({{{isotropic_gaussian(), 0.5}, {{1}}}, {{uniform_noise(), 2}, {{1}, true}}})},
       {"two gaussians", mixture({{{isotropic_gaussian(), 1}, {{1}}}, {{isotropic_gaussian(), 1}, {{0}}}})},
+      {"student", student_noise(12)},
+      {"ball", ball_noise()},
+      {"per root", per_root_of_elements(uniform_noise())},
+      {"field", field_noise(2)},
+      {"field of pairs", mixture({{{field_noise(2), 1}, {{0, 2}}}})->bound({3})},
+      {"of the data", data_covariance(false)->with_data(Tensor({4, 3}, {1, 2, 3, 2, 0, 1, 4, 1, 0, 0, 0, 2}))},
   };
 }
 
-// Also includes recorded deviations, which are far from Gaussian.
+// Also includes recorded deviations and a sphere in few dimensions, which are far from Gaussian.
 std::vector<NamedShape> all_on_three() {
   std::vector<NamedShape> all = models_on_three();
   all.push_back({"records", recorded_noise(kRecords, "records")});
+  all.push_back({"sphere", sphere_noise()});
   all.push_back({"more records", recorded_noise(kMoreRecords, "records")});
   all.push_back({"records per point", recorded_noise(kRecordsPerPoint, "records")});
   return all;
@@ -293,6 +300,13 @@ TEST(Noise, EveryModelDrawsLaneByLane) {
   auto models = all_on_three();
   models.push_back({"categorical", categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "J")});
   models.push_back({"clipped", clipped(laplace_noise(), {-1, 1, 256})});
+  models.push_back({"speckle", speckle_noise()});
+  models.push_back({"lognormal", lognormal_noise()});
+  models.push_back({"gain", gain_noise()});
+  models.push_back({"missing", missing_noise(0.5, 7)});
+  models.push_back({"resample", resampled_noise(0.5)->with_data(Tensor({2, 3}, {1, 2, 3, 4, 5, 6}))});
+  models.push_back({"gaps", gap_noise(0.4, {})});
+  models.push_back({"heavy tails", student_noise(1)});
   const std::vector<std::uint32_t> points{0, 0, 1, 1, 0}, samples{0, 5, 5, 6, 9};
   for (const auto& [name, shape] : models) {
     std::vector<float> all(15, 0.25F);
@@ -382,13 +396,45 @@ TEST(Noise, TextsAreReadAndWritten) {
   NoiseSource source;
   source.array = [](const std::string&) { return kCovariance; };
   source.categories = [](const std::string&) { return std::vector<Category>{{{0, 1}, {1, 0, 0, 1}}}; };
-  for (const char* text : {"gaussian:0.1", "uniform:0.25", "laplace:2", "gaussian:cov=a:b/c.npy", "gaussian:cov=c.npy:0.5",
-                           "categorical:g.json", "samples:r.npy", "samples:r.npy:0.5", "samples:r.npy@0,2", "gaussian:0.1@0..3,7",
-                           "gaussian:0.1@!4", "gaussian:0.1@0..3+uniform:0.2@4,6+categorical:g.json"}) {
+  for (const char* text : {"gaussian:0.1",
+                           "uniform:0.25",
+                           "laplace:2",
+                           "gaussian:cov=a:b/c.npy",
+                           "gaussian:cov=c.npy:0.5",
+                           "categorical:g.json",
+                           "samples:r.npy",
+                           "samples:r.npy:0.5",
+                           "samples:r.npy@0,2",
+                           "gaussian:0.1@0..3,7",
+                           "gaussian:0.1@!4",
+                           "gaussian:0.1@0..3+uniform:0.2@4,6+categorical:g.json",
+                           "student:0.1:df=3",
+                           "ball:0.5",
+                           "sphere:2",
+                           "gaussian:0.3/sqrt(d)",
+                           "gaussian:0.3/sqrt(d)@1",
+                           "student:0.1:df=3/sqrt(d)",
+                           "data-covariance:0.1",
+                           "data-covariance:0.1:unit-trace",
+                           "field:0.1:length=3",
+                           "speckle:0.1",
+                           "lognormal:0.1",
+                           "gain:0.1",
+                           "drift:c.npy",
+                           "drift:c.npy:0.5",
+                           "missing:0.1=mean",
+                           "missing:0.1=-2",
+                           "resample:0.1",
+                           "gaps:0.1",
+                           "gaps:0.1=0",
+                           "time-shift:2",
+                           "speckle:0.1@1+gaussian:0.1",
+                           "drift:c.npy+gain:0.1+gaps:0.1=0+time-shift:0.5"}) {
     EXPECT_EQ(parse_noise(text, source).text(), text);
   }
   EXPECT_EQ(parse_noise("gaussian:2.5e-1").text(), "gaussian:0.25");
   EXPECT_EQ(parse_noise("gaussian:1e+0").text(), "gaussian:1");
+  EXPECT_EQ(parse_noise("student:df=3:0.1").text(), "student:0.1:df=3");
   EXPECT_EQ(parse_noise("uniform:0.5@1").sigma(), 0.5);
   EXPECT_FALSE(parse_noise("gaussian:cov=c.npy", source).sigma());
   EXPECT_EQ(clipped(uniform_noise(), {0, 1, 256})->text(0.5), "uniform:0.5|clip:0,1|levels:256");

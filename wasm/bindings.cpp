@@ -66,7 +66,7 @@ LoadOptions load_options(const CallArguments& options) {
   asked.output_name = options.text("output", "");
   if (options.has("threshold")) asked.threshold = options.number("threshold", 0);
   asked.outputs = options.integers("outputs");
-  if (options.has("tolerance")) asked.tolerance = options.number("tolerance", 0);
+  asked.tolerance = options.one_or_more("tolerance");
   asked.execution = {static_cast<int>(options.integer("threads", 1, 1)), options.integer("memory", kMemory, 1)};
   return asked;
 }

@@ -56,13 +56,16 @@ void reject_classifier_options(const Runner& runner, const CallArguments& argume
 }
 
 // The noise, prepared for an estimate at the points x. Some kinds of noise are clipped to the range of the data: that of x or, if
-// x has only some of the points, the argument `dataRange`.
+// x has only some of the points, the argument `dataRange`. Noise that depends on the data gets x or the argument `data`.
 Noise for_points(Noise noise, const Tensor& x, const Runner& runner, const CallArguments& arguments) {
   const auto range = [&] {
     if (!arguments.has("dataRange")) return range_of(x.data);
     const std::vector<double> given = arguments.numbers("dataRange");
     return DataRange{given.at(0), given.at(1)};
   };
+  if (noise.shape->needs_data())
+    use_data(std::span(&noise, 1),
+             [&] { return arguments.has("data") ? read_points(arguments, runner.model->point_shape(), "data") : x; });
   if (noise.shape->clips_like_data()) clip_like_data(std::span(&noise, 1), range);
   return bound_to(std::move(noise), x, runner.model->point_shape());
 }

@@ -66,7 +66,14 @@ std::vector<Category> read_categories(const val& groups, const std::string& name
   std::vector<Category> categories;
   for (const val& entry : emscripten::vecFromJSArray<val>(groups)) {
     const CallArguments group(entry);
-    categories.push_back({group.integers("columns"), group.numbers("transitions")});
+    Category category{group.integers("columns"), group.numbers("transitions"), group.numbers("codes")};
+    if (group.has("joint")) {
+      for (const val& each : list_of(entry["joint"], "joint")) {
+        const CallArguments joint(each);
+        category.joint.push_back({joint.integer("column", -1), joint.numbers("add")});
+      }
+    }
+    categories.push_back(std::move(category));
   }
   return categories;
 }
@@ -104,15 +111,13 @@ NoiseSource named_values(const CallArguments& arguments, const std::shared_ptr<E
           [arguments, external](const std::string& name) { return read_perturbation(arguments, external, name); }};
 }
 
-Quantization read_range(const CallArguments& arguments) {
-  Quantization range;
-  range.levels = arguments.integer("levels", 0, 0);
-  if (!arguments.has("clip")) return range;
+std::vector<ColumnRange> read_ranges(const CallArguments& arguments) {
+  const std::int64_t levels = arguments.integer("levels", 0, 0);
+  if (!arguments.has("clip")) return parse_ranges("0,1", levels, "clip");
+  if (is(arguments["clip"], "string")) return parse_ranges(arguments.text("clip", ""), levels, "clip");
   const std::vector<double> clip = arguments.numbers("clip");
   if (clip.size() != 2) refuse("clip", "is not [low, high]", "try [0, 1]");
-  range.low = clip[0];
-  range.high = clip[1];
-  return range;
+  return {{{clip[0], clip[1], levels}, {{}, true}}};
 }
 
 val write_port(const Port& port) {
@@ -188,6 +193,10 @@ std::vector<double> CallArguments::numbers(const char* name) const {
   return has(name) ? numbers_of<double>(object_[name], name) : std::vector<double>{};
 }
 
+std::vector<double> CallArguments::one_or_more(const char* name) const {
+  return has(name) && is(object_[name], "number") ? std::vector<double>{number(name, 0)} : numbers(name);
+}
+
 std::vector<std::int64_t> CallArguments::integers(const char* name) const { return whole(numbers(name), name); }
 
 Shape CallArguments::extents(const char* name) const {
@@ -208,15 +217,15 @@ std::vector<std::string> CallArguments::texts(const char* name, const std::strin
   return list;
 }
 
-Tensor read_points(const CallArguments& arguments, const Shape& point) {
-  if (!arguments.has("x")) refuse("x", "is missing", "give an array of numbers");
-  std::vector<float> values = numbers_of<float>(arguments["x"], "x");
+Tensor read_points(const CallArguments& arguments, const Shape& point, const char* name) {
+  if (!arguments.has(name)) refuse(name, "is missing", "give an array of numbers");
+  std::vector<float> values = numbers_of<float>(arguments[name], name);
   const auto size = static_cast<std::size_t>(element_count(point));
   if (values.empty() || values.size() % size != 0)
-    refuse("x", "has " + std::to_string(values.size()) + " numbers",
+    refuse(name, "has " + std::to_string(values.size()) + " numbers",
            "give " + std::to_string(size) + " for each point, whose shape is " + to_string(point));
   for (std::size_t e = 0; e < values.size(); ++e) {
-    if (!std::isfinite(values[e])) refuse("x", "has NaN or infinity at " + std::to_string(e), "give finite numbers");
+    if (!std::isfinite(values[e])) refuse(name, "has NaN or infinity at " + std::to_string(e), "give finite numbers");
   }
   Shape shape = point;
   shape.insert(shape.begin(), static_cast<std::int64_t>(values.size() / size));
@@ -240,7 +249,7 @@ std::vector<Noise> read_noises(const CallArguments& arguments, const std::shared
   for (const std::string& text : arguments.texts("noise", "")) {
     noises.push_back(parsed(text, source));
     if (arguments.has("clip") || arguments.has("levels"))
-      noises.back().shape = clipped(noises.back().shape, read_range(arguments));
+      noises.back().shape = clipped(noises.back().shape, read_ranges(arguments));
   }
   return noises;
 }

@@ -40,6 +40,7 @@ class CallArguments {
   bool flag(const char* name) const;
   std::string text(const char* name, const std::string& otherwise) const;
   std::vector<double> numbers(const char* name) const;
+  std::vector<double> one_or_more(const char* name) const;  ///< a number, or several
   std::vector<std::int64_t> integers(const char* name) const;
   Shape extents(const char* name) const;
   std::vector<std::string> texts(const char* name, const std::string& otherwise) const;
@@ -49,7 +50,7 @@ class CallArguments {
 };
 
 /// Reads the points `x` as [N, ...point]. The length of `x` determines N. The values must be finite.
-Tensor read_points(const CallArguments& arguments, const Shape& point);
+Tensor read_points(const CallArguments& arguments, const Shape& point, const char* name = "x");
 
 /// Reads `noise` (texts that name entries of `arrays`, `categories`, `transforms` and `functions`), `clip` and `levels`.
 /// `external` calls the functions.

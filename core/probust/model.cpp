@@ -16,7 +16,7 @@ namespace {
 ImportOptions import_options(const LoadOptions& options) {
   ImportOptions import;
   import.output_name = options.output_name;
-  import.decide = options.decide && !options.tolerance;
+  import.decide = options.decide && options.tolerance.empty();
   import.threshold = options.threshold;
   import.outputs = options.outputs;
   import.data_classes = options.data_classes;
@@ -28,11 +28,13 @@ ImportOptions import_options(const LoadOptions& options) {
 }
 
 // Replaces the class names, the number of classes and the decision rule by those of the classifier that tolerance.h builds.
-void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
+void describe_tolerance(Model& model, const std::vector<double>& tolerance, std::int64_t classes) {
+  std::vector<std::string> texts;
+  for (const double each : tolerance) texts.push_back(shortest_text(each));
   model.class_names.clear();
   if (classes == 3) model.class_names = {"below", "above", "within"};
   model.classes = classes;
-  model.decision = "every output of '" + model.output_name + "' changes by less than " + shortest_text(tolerance);
+  model.decision = "every output of '" + model.output_name + "' changes by less than " + join(texts);
 }
 
 void require_classifier(const Executor* regression, const char* call) {
@@ -125,6 +127,7 @@ EstimateRun LoadedModel::start_estimate(const Tensor& x, const std::vector<std::
   request.offset = options.first_index;
   request.seed = options.seed;
   for (const std::string& noise : noises) request.noises.push_back(parse_noise(noise, options.noise_source));
+  use_data(request.noises, [&] { return request.x; });
   clip_like_data(request.noises, [&] { return range_of(request.x.data); });
   for (const std::string& estimator : estimators) request.estimators.push_back(parse_estimator(estimator));
   return start_estimate(std::move(request));
@@ -148,7 +151,7 @@ Shape point_shape_of(const Model& model) {
 
 Model import_model(std::span<const std::byte> bytes, const LoadOptions& options) {
   Model model = import_onnx(bytes, import_options(options)).value();
-  if (options.tolerance && model.classifies)
+  if (!options.tolerance.empty() && model.classifies)
     throw Error{ErrorCode::usage, option("tolerance"), "applies to regression models, but this is a classifier", "leave it out"};
   return model;
 }
@@ -161,9 +164,9 @@ LoadedModel compile_model(Model model, const LoadOptions& options) {
   if (!execution.warn) execution.warn = [warnings](const std::string& text) { warnings->add(text); };
   const auto compiled = [&](const Graph& of) { return make_executor(options.device, of, execution).value(); };
   std::unique_ptr<Executor> executor = compiled(graph);
-  if (!options.tolerance) return {std::move(model), std::move(executor), options.preprocessing, std::move(warnings)};
-  std::unique_ptr<Executor> within = compiled(within_tolerance(graph, *options.tolerance));
-  describe_tolerance(model, *options.tolerance, within->classes());
+  if (options.tolerance.empty()) return {std::move(model), std::move(executor), options.preprocessing, std::move(warnings)};
+  std::unique_ptr<Executor> within = compiled(within_tolerance(graph, options.tolerance));
+  describe_tolerance(model, options.tolerance, within->classes());
   return {std::move(model), std::move(within), options.preprocessing, std::move(warnings), std::move(executor)};
 }
 

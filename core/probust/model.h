@@ -38,8 +38,9 @@ struct LoadOptions {
   std::optional<double> threshold{};
   std::vector<std::int64_t> outputs = {};  ///< positions of those output values that stand for classes; empty: all
   std::int64_t data_classes = 0;           ///< largest label + 1, which helps to choose the output; 0: unknown
-  /// For a regression model: a prediction survives if every output changes by less than this (estimators/tolerance.h).
-  std::optional<double> tolerance{};
+  /// For a regression model: a prediction survives if every output changes by less than this (estimators/tolerance.h). One number
+  /// for all outputs, or one per output; empty for classifiers.
+  std::vector<double> tolerance{};
   std::string device = "cpu";         ///< one of devices() (exec/devices.h), or "auto"
   ExecutorOptions execution = {};     ///< threads and memory
   ExternalFiles external_files = {};  ///< reads weights that the model stores in other files

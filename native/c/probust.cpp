@@ -132,7 +132,7 @@ probust::LoadOptions load_options(const probust_load_options* given) {
   if (from.threads > 0) options.execution.threads = from.threads;
   options.execution.memory = from.memory;
   options.execution.precision = probust::parse_precision(text(from.precision, "float32"));
-  if (from.tolerance != 0) options.tolerance = from.tolerance;
+  if (from.tolerance != 0) options.tolerance = {from.tolerance};
   probust::use_device_modules();
   return options;
 }
@@ -181,6 +181,7 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   require(from.noise_count > 0, "noises", "is empty", "give at least one, such as \"gaussian:0.1\"");
   for (const std::string& noise : texts(from.noises, from.noise_count, "noises"))
     request.noises.push_back(probust::parse_noise(noise, probust::datasets::noise_files()));
+  probust::use_data(request.noises, [&] { return request.x; });
   probust::clip_like_data(request.noises, [&] { return probust::range_of(request.x.data); });
   request.estimators =
       probust::parse_estimators(texts(from.estimators, from.estimator_count, "estimators"), {.share = text(from.share)});

@@ -91,7 +91,7 @@ struct ScaleList {
 ScaleList scale_list(const std::string& text) {
   // In rows, the text of a noise model ends with the clipping range. The comma in this range does not separate scales.
   if (without_clipping(text).size() < text.size()) return {};
-  const std::size_t at = std::min(text.rfind('@'), text.size());
+  const std::size_t columns = std::min(text.rfind('@'), text.size()), at = std::min(text.rfind("/sqrt(d)"), columns);
   std::size_t colon = text.rfind(':', at);
   if (const std::size_t dots = text.rfind("..", at); dots < colon) colon = text.rfind(':', dots);  // 0.05..0.4:4
   const std::string list = colon == std::string::npos ? "" : text.substr(colon + 1, at - colon - 1);
@@ -122,13 +122,10 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
   return noises;
 }
 
-Quantization quantization(const Arguments& arguments) {
-  Quantization range;
-  range.levels = arguments.question.levels;
-  if (arguments.question.clip.empty()) return range;
-  range.low = arguments.question.clip[0];
-  range.high = arguments.question.clip[1];
-  return range;
+std::vector<ColumnRange> ranges_to_clip(const Arguments& arguments) {
+  std::string text;
+  for (const std::string& part : arguments.question.clip) text += (text.empty() ? "" : ",") + part;
+  return parse_ranges(text.empty() ? "0,1" : text, arguments.question.levels, "--clip");
 }
 
 }  // namespace
@@ -159,7 +156,7 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
   }
   if (noises.empty()) throw Error{ErrorCode::usage, "--sigma", "is missing", "give noise scales, such as --sigma 0.1,0.2"};
   if (arguments.question.clip.empty() && arguments.question.levels == 0) return noises;
-  for (Noise& noise : noises) noise.shape = clipped(noise.shape, quantization(arguments));
+  for (Noise& noise : noises) noise.shape = clipped(noise.shape, ranges_to_clip(arguments));
   return noises;
 }
 

@@ -53,13 +53,13 @@ struct ReproduceArguments {
 /// What to estimate at every point.
 struct QuestionArguments {
   std::vector<std::string> sigma, noise, estimators;
-  std::vector<double> clip;  ///< the ends of the range, low and high; or empty
+  std::vector<std::string> clip;  ///< parts of the ranges (parse_ranges), which were separated by commas; or empty
   std::int64_t levels = 0;
   std::string target = "predicted";
   std::string groups;  ///< "0,1/2,3": groups of classes that count as one
   bool per_class = false;
   std::int64_t top = 1;                ///< the target survives if it is among this many largest logits
-  std::optional<double> tolerance;     ///< regression: the outputs must change by less than this
+  std::vector<double> tolerance;       ///< regression: the outputs must change by less than this; one, or one per output
   std::optional<double> budget;        ///< budget of `auto`, in forwards per point
   std::optional<double> total_budget;  ///< budget of `auto`, in forwards for all points and noise models together
   bool independent = false;            ///< whether `auto` must not share draws between points

@@ -107,9 +107,11 @@ void add_question_options(const Command& command, Arguments& arguments) {
       .one_argument_each();
   command.add_option("--estimator", arguments.question.estimators, "estimators, see below (default: auto)").one_argument_each();
   command.set_footer(estimators_explained);
-  command.add_option("--clip", arguments.question.clip, "clip noisy samples to this range, e.g. 0,1")
+  command
+      .add_option("--clip", arguments.question.clip,
+                  "clip noisy samples to this range, e.g. 0,1, or columns to ranges: 0,1@0..3+0,9@4")
       .separated_by_commas()
-      .count(2, 2);
+      .count(2, 1000);
   command.add_option("--levels", arguments.question.levels,
                      "round noisy samples to this many evenly spaced values in the --clip range (0,1 without --clip), e.g. 256");
   command.add_option("--budget", arguments.question.budget, "for auto: forward passes per point").between(2.0, 1e9);
@@ -127,8 +129,11 @@ void add_question_options(const Command& command, Arguments& arguments) {
       .add_option("--top", arguments.question.top,
                   "count the target as surviving if it is among the K largest logits (mc and auto only)")
       .at_least(1);
-  command.add_option("--tolerance", arguments.question.tolerance,
-                     "for regression models: the probability that no output changes by this much or more");
+  command
+      .add_option(
+          "--tolerance", arguments.question.tolerance,
+          "for regression models: the probability that no output changes by this much or more; one number, or one per output")
+      .separated_by_commas();
   command.add_flag("--smooth", arguments.question.smooth,
                    "fit a smooth curve to each sweep of three or more scales: 40% less error for the same passes");
   command

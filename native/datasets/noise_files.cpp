@@ -15,12 +15,28 @@ NoiseArray read_array(const std::string& path) {
   return {std::move(numbers.shape), std::move(numbers.values), path};
 }
 
+std::vector<double> numbers_of(const Document& list) {
+  std::vector<double> numbers;
+  for (const Document& number : list.as<Document::List>()) numbers.push_back(number.as_number());
+  return numbers;
+}
+
+std::vector<double> matrix_of(const Document& rows) {
+  std::vector<double> matrix;
+  for (const Document& row : rows.as<Document::List>()) {
+    for (const double number : numbers_of(row)) matrix.push_back(number);
+  }
+  return matrix;
+}
+
 Category category_of(const Document& group) {
   Category category;
-  for (const Document& column : group.at("columns").as<Document::List>())
-    category.columns.push_back(static_cast<std::int64_t>(column.as_number()));
-  for (const Document& row : group.at("transitions").as<Document::List>()) {
-    for (const Document& probability : row.as<Document::List>()) category.transitions.push_back(probability.as_number());
+  for (const double column : numbers_of(group.at("columns"))) category.columns.push_back(static_cast<std::int64_t>(column));
+  category.transitions = matrix_of(group.at("transitions"));
+  if (const Document* codes = group.find("codes")) category.codes = numbers_of(*codes);
+  if (const Document* joint = group.find("joint")) {
+    for (const Document& each : joint->as<Document::List>())
+      category.joint.push_back({static_cast<std::int64_t>(each.at("column").as_number()), matrix_of(each.at("add"))});
   }
   return category;
 }
@@ -28,15 +44,7 @@ Category category_of(const Document& group) {
 std::vector<Category> read_categories(const std::string& path) {
   const Buffer file_bytes = map_regular_file(path, "give the path of an existing file", "give a JSON file");
   const auto text = file_bytes.bytes;
-  try {
-    const Document file = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}).value_or(Document());
-    std::vector<Category> categories;
-    for (const Document& group : file.at("groups").as<Document::List>()) categories.push_back(category_of(group));
-    return categories;
-  } catch (const std::out_of_range&) {
-    throw Error{ErrorCode::unreadable, path, "does not define categorical features",
-                R"(write {"groups": [{"columns": [4, 5], "transitions": [[0.9, 0.1], [0.2, 0.8]]}]})"};
-  }
+  return categories_of({reinterpret_cast<const char*>(text.data()), text.size()}, path);
 }
 
 OwnPerturbation read_perturbation(const std::string& path) {
@@ -45,6 +53,18 @@ OwnPerturbation read_perturbation(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<Category> categories_of(std::string_view json, const std::string& where) {
+  try {
+    const Document file = parse_json(json).value_or(Document());
+    std::vector<Category> categories;
+    for (const Document& group : file.at("groups").as<Document::List>()) categories.push_back(category_of(group));
+    return categories;
+  } catch (const std::out_of_range&) {
+    throw Error{ErrorCode::unreadable, where, "does not define categorical features",
+                R"(write {"groups": [{"columns": [4, 5], "transitions": [[0.9, 0.1], [0.2, 0.8]]}]})"};
+  }
+}
 
 NoiseSource noise_files() { return {read_array, read_categories, read_perturbation}; }
 

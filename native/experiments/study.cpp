@@ -153,7 +153,7 @@ Results Study::rows(const Question& question) {
   arguments.question.estimators = question.estimators;
   if (!question.sigma.empty()) arguments.question.sigma = {list_of(question.sigma)};
   arguments.question.noise = question.noise;
-  arguments.question.tolerance = question.tolerance;
+  if (question.tolerance) arguments.question.tolerance = {*question.tolerance};
   arguments.question.seed += question.seed;
   arguments.command = estimate_command(question, arguments);
   if (std::find(commands_.begin(), commands_.end(), arguments.command) == commands_.end()) {

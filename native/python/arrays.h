@@ -15,6 +15,7 @@
 
 #include "probust/base/error.h"
 #include "probust/base/tensor.h"
+#include "probust/noise/noise.h"
 
 namespace probust::python {
 
@@ -53,6 +54,17 @@ class PointsOf {
     shape[0] = count;
     const std::int64_t each = shape_[0] == 0 ? 0 : size_ / shape_[0];
     return {std::move(shape), std::vector<float>(data_ + first * each, data_ + (first + count) * each)};
+  }
+
+  // The points for noise that depends on the data.
+  Tensor for_noise() const {
+    Shape shape = shape_;
+    const std::int64_t each = shape_[0] == 0 ? 0 : size_ / shape_[0];
+    const std::vector<std::int64_t> positions = positions_for_noise(shape_[0], each);
+    std::vector<float> values;
+    for (const std::int64_t i : positions) values.insert(values.end(), data_ + i * each, data_ + (i + 1) * each);
+    shape[0] = std::ssize(positions);
+    return {std::move(shape), std::move(values)};
   }
 
  private:

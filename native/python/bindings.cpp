@@ -27,54 +27,13 @@
 #include "python/accuracies.h"
 #include "python/arrays.h"
 #include "python/data.h"
+#include "python/noise.h"
 #include "python/worker.h"
 
 namespace probust::python {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-// Calls a Python function with these arrays, and converts its result to a tensor.
-template <class... Arrays>
-Tensor numbers_of(const char* name, const py::object& function, const Arrays&... arrays) {
-  const py::object result = result_of(function, arrays...);
-  try {
-    return call_python([&] { return tensor_of(py::cast<Floats>(result)); });
-  } catch (const py::error_already_set& error) {
-    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
-    throw Error{ErrorCode::usage, name, "did not return numbers: " + std::string(py::str(error.value())), "return an array"};
-  } catch (const py::cast_error&) {
-    throw Error{ErrorCode::usage, name, "did not return numbers", "return an array"};
-  }
-}
-
-// Converts a tuple (function, latents) from Python. Only one worker thread at a time calls the function.
-OwnPerturbation perturbation_of(const py::tuple& entry, const std::shared_ptr<Worker>& worker) {
-  const auto function = std::make_shared<py::object>(entry[0]);
-  const auto turn = std::make_shared<std::mutex>();
-  OwnPerturbation own;
-  own.latents = py::cast<std::int64_t>(entry[1]);
-  own.function = [=](Tensor x, Tensor z) {
-    const std::lock_guard lock(*turn);
-    Tensor result;
-    worker->in_python([&] { result = numbers_of("noise", *function, array_of(std::move(x)), array_of(std::move(z))); });
-    return result;
-  };
-  return own;
-}
-
-// `functions` maps each NAME of "transform:NAME" to (function, latents). A NAME that it does not contain is the name of a file.
-std::vector<Noise> noises_of(const std::vector<std::string>& texts, const py::dict& functions,
-                             const std::shared_ptr<Worker>& worker) {
-  NoiseSource source = datasets::noise_files();
-  source.perturbation = [files = source.perturbation, functions, worker](const std::string& name) {
-    return functions.contains(name) ? perturbation_of(functions[name.c_str()], worker) : files(name);
-  };
-  std::vector<Noise> noises;
-  noises.reserve(texts.size());
-  for (const std::string& text : texts) noises.push_back(parse_noise(text, source));
-  return noises;
-}
 
 // Numbers become a NumPy array; texts and lists become a Python list.
 template <typename T>
@@ -183,7 +142,7 @@ class Model {
     return py::make_tuple(check_json(report), check_text(report));
   }
 
-  py::dict estimate(const Floats& x, const std::vector<std::string>& noises, const py::dict& functions,
+  py::dict estimate(const Floats& x, const std::vector<std::string>& noises, const py::dict& named,
                     const std::vector<std::string>& estimators, const std::optional<Whole>& labels, const std::string& target,
                     const std::optional<Whole>& targets, const std::string& groups, bool per_class, std::int64_t top,
                     std::uint64_t seed, std::int64_t first_index, bool check, const std::string& share,
@@ -198,7 +157,8 @@ class Model {
     request.target = target;
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
     request.seed = seed;
-    request.noises = noises_of(noises, functions, worker_);
+    request.noises = noises_of(noises, named, worker_);
+    use_data(request.noises, [&] { return points.for_noise(); });
     clip_like_data(request.noises, [&] { return range_of(points.values()); });
     request.estimators = parse_estimators(estimators, {.share = share});
     std::vector<Row> rows;
@@ -328,7 +288,7 @@ LoadOptions load_options(const std::vector<double>& mean, const std::vector<doub
                          const Shape& point_shape, const Shape& input_shape, const std::string& output_name,
                          const std::optional<double>& threshold, const std::vector<std::int64_t>& outputs,
                          const std::string& device, int threads, const std::string& memory, const std::string& precision,
-                         const std::optional<double>& tolerance) {
+                         const std::vector<double>& tolerance) {
   LoadOptions options;
   options.preprocessing = {mean, std, parse_layout(layout, option("layout"))};
   options.point_shape = point_shape;
@@ -452,9 +412,9 @@ void bind(py::module_& module) {
   using Text = std::string;
   using Threshold = std::optional<double>;
   module.def("model_of_file",
-             &model_of_file<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text, Threshold>);
+             &model_of_file<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text, Numbers>);
   module.def("model_of_bytes",
-             &model_of_bytes<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text, Threshold>);
+             &model_of_bytes<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text, Numbers>);
   module.def("model_of_functions", &model_of_functions);
   bind_data(module);
   module.def("devices", [] {

@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "moments": ["base", "graph", "ops"],
     "passes": ["base", "graph", "ops", "autodiff", "moments"],
     "onnx": ["base", "graph", "ops", "passes"],
-    "noise": ["base", "graph"],
+    "noise": ["base", "graph", "ops"],
     "normal": ["base"],
     "exec": ["base", "graph", "ops", "passes", "autodiff", "moments", "noise"],
     "perturb": ["base", "graph", "ops", "onnx", "noise", "exec"],

@@ -29,6 +29,7 @@ CALLS = {
     "unsupported": (None, 0),
 }
 OTHERS = {  # the same for functions that are defined in a single file
+    "core/probust/noise/all_noise.cpp": {"refuse": (None, 0)},
     "core/probust/noise/categorical.cpp": {"refuse": (None, 0)},
     "core/probust/noise/factor.cpp": {"refuse": None},  # its problems follow "is not a covariance: "
     "core/probust/train/checkpoint.cpp": {"refuse": (None, 0)},

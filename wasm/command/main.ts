@@ -34,7 +34,7 @@ function load(probust: Probust, given: Given, shape?: readonly number[]): Promis
     mean: given.numbers('mean'),
     std: given.numbers('std'),
     layout: given.text('layout'),
-    tolerance: given.number('tolerance'),
+    tolerance: given.numbers('tolerance'),
     shape,
   };
   return probust.loadModel(fileNamed(given.words[0]!, 'give an ONNX file'), options as ModelOptions);
@@ -58,7 +58,7 @@ async function questionOf(given: Given): Promise<EstimateOptions> {
     arrays: await arraysIn(noise),
     transforms: transformsIn(noise),
     estimators: estimators.length > 0 ? estimators : 'auto',
-    clip: given.numbers('clip') as [number, number],
+    clip: given.text('clip'),
     target: target !== undefined && /^\d+$/.test(target) ? Number(target) : target,
     levels: given.number('levels'),
     budget: given.number('budget'),
@@ -103,7 +103,7 @@ async function estimate(probust: Probust, given: Given): Promise<void> {
   if (!quiet) for (const note of points.notes ?? []) say(`probust: ${note}`);
   const rows = await model.estimate(points.x, {
     ...question,
-    ...(points.labels && given.number('tolerance') === undefined && { labels: points.labels }),
+    ...(points.labels && given.numbers('tolerance') === undefined && { labels: points.labels }),
     index: points.index,
     onWarning: (warning) => say(`probust: warning: ${warning}`),
   });

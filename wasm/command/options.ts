@@ -37,7 +37,7 @@ const noise = {
 };
 const question = {
   estimator: option('texts', 'estimators (default: auto)'),
-  clip: option('numbers', 'clip noisy samples to this range: 0,1'),
+  clip: option('text', 'clip noisy samples to this range: 0,1, or columns to ranges: 0,1@0..3+0,9@4'),
   levels: option('whole', 'round noisy samples to this many evenly spaced values in the --clip range'),
   budget: option('number', 'for auto: forward passes per point'),
   'total-budget': option('number', 'for auto: forward passes for all points and noise models together'),
@@ -45,7 +45,10 @@ const question = {
   groups: option('text', 'groups of classes, separated by /; the classes of a group (numbers or names) count as one: 0,1/2,3,4'),
   'per-class': option('flag', 'also the probability that each class wins'),
   top: option('whole', 'the class has to remain among the K largest logits (mc and auto only)'),
-  tolerance: option('number', 'for regression models: the probability that no output changes by this much or more'),
+  tolerance: option(
+    'numbers',
+    'for regression models: the probability that no output changes by this much or more; one, or one per output',
+  ),
   smooth: option('flag', 'fit a smooth curve to each sweep over three or more noise scales'),
   share: option('text', 'what points share: none, pooled, learned or draws'),
   independent: option('flag', 'the same as --share none, only for auto'),

@@ -36,7 +36,12 @@ export interface EstimateArguments {
    * clipped.
    */
   dataRange?: readonly [number, number];
+  /** All points, if x has only some of the points and the noise depends on the data. */
+  data?: Float32Array;
 }
+
+/** Noise whose samples depend on all points (NoiseShape::needs_data in the core). */
+const dependsOnData = /(^|\+)(data-covariance|resample|missing):/;
 
 /** A part of an estimate: points first .. first + count - 1, and one estimator. */
 interface Part {
@@ -138,6 +143,7 @@ export class Pool {
     const together = await this.ask<'together'>(() => ({ kind: 'together', args: asked }));
     own.estimators = together.estimators;
     own.dataRange = rangeOf(own.x);
+    if (own.noise.some((text) => dependsOnData.test(text))) own.data = own.x;
     const parts = divide(points, index, together.points, own.estimators.length);
     const rows = await this.#rowsOf(parts, model, (part) => partOf(own, part, elements), watch);
     return inOrder(parts, rows, points, own);

@@ -83,7 +83,7 @@ export interface ModelOptions {
    * output, too low and too high, and a last one for "all outputs are within the tolerance". `logits` returns the outputs
    * themselves. Only `logits`, `estimate` and `sweep` are available.
    */
-  tolerance?: number;
+  tolerance?: number | Numbers;
   /** The names of the classes, in order; `target`, `groups` and `labels` may then use them. */
   classNames?: readonly string[] | undefined;
   signal?: AbortSignal;
@@ -148,12 +148,16 @@ export interface NamedArray {
   shape: Numbers;
 }
 
-/** A categorical feature in one-hot columns. */
+/** A categorical feature: one-hot columns, or one column with codes. */
 export interface CategoryGroup {
-  /** The k columns of the feature. */
+  /** The k columns of the feature, or its only column. */
   columns: Numbers;
   /** [k, k] row-major: the probability of each new value (column), given the current value (row). */
   transitions: Numbers;
+  /** [k] The codes of the values, if they are in one column; the nearest one is the current value. */
+  codes?: Numbers;
+  /** Numbers in other columns that change with the value: add [k, k] has the change for each pair of values. */
+  joint?: readonly { column: number; add: Numbers }[];
 }
 
 /** Options of the noise, in addition to its text. */
@@ -164,8 +168,8 @@ export interface NoiseOptions {
   categories?: Record<string, CategoryGroup[]>;
   /** The bytes of the ONNX models with inputs x and z to which "transform:NAME" refers, by name. */
   transforms?: Record<string, Uint8Array>;
-  /** Noisy samples are clipped to [low, high], in the units of x. */
-  clip?: readonly [number, number];
+  /** Noisy samples are clipped to [low, high], in the units of x, or columns to ranges: '0,1@0..3+0,9@4'. */
+  clip?: readonly [number, number] | string;
   /** Noisy samples are also rounded to this many evenly spaced values in that range. */
   levels?: number;
 }

@@ -5,6 +5,7 @@
 #include "probust/estimators/common.h"
 #include "probust/estimators/latent.h"
 #include "probust/estimators/statistics/counts.h"
+#include "probust/exec/checks.h"
 
 namespace probust {
 namespace {
@@ -88,6 +89,7 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
 [[gnu::noinline]] std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
   const Points& points = evaluation.points();
   const std::int64_t elements = points.size() == 0 ? 0 : points.x.size() / points.size();
+  check(evaluation.executor(), points, *noise.shape);
   Tensor changed = points.x;
   for (std::int64_t i = 0; i < points.size(); ++i) {
     const auto index = static_cast<std::uint32_t>(points.index[i]), sample = std::uint32_t{0};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "probust/graph/graph.h"
 #include "probust/noise/noise.h"
@@ -17,8 +18,9 @@ namespace probust {
 
 /// The classifier of points [x, y] with the 2K + 1 logits [y - f(x) - gamma, f(x) - y - gamma, 0], for a regression model f
 /// with d inputs and K outputs; y are the outputs without noise. The classes mean: output k is too low; output k is too high; all
-/// outputs are within the tolerance (the last class, which loses ties). Throws Error{usage} unless gamma is positive and finite.
-Graph within_tolerance(const Graph& regression, double gamma);
+/// outputs are within the tolerance (the last class, which loses ties). There is one gamma for all outputs, or one per output.
+/// Throws Error{usage} unless they are positive and finite.
+Graph within_tolerance(const Graph& regression, const std::vector<double>& gammas);
 
 /// The points of this classifier [N, d + K]: each row of x [N, ...] followed by the outputs [N, K] at it.
 Tensor with_outputs(const Tensor& x, const Tensor& outputs);

@@ -50,6 +50,9 @@ class ArrayGaussian : public NoiseShape {
   std::string name_;
 };
 
+/// Gaussian noise with the second moments of deviations [M, d] or, per point, [N, M, d].
+std::shared_ptr<const NoiseShape> second_moments(const NoiseArray& deviations);
+
 /// Throws Error{unreadable} for an array of the wrong shape.
 [[noreturn]] void refuse_shape(const NoiseArray& array, const std::string& hint);
 

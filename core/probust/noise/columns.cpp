@@ -7,6 +7,7 @@
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
+#include "probust/noise/latent_map.h"
 
 namespace probust {
 namespace {
@@ -31,7 +32,8 @@ std::int64_t width(const std::vector<std::int64_t>& columns) { return static_cas
 // Several shapes, each on its own columns and with its own scale, times a common scale.
 class OnColumns : public NoiseShape {
  public:
-  OnColumns(std::vector<NoisePart> parts, std::string name) : parts_(std::move(parts)), name_(std::move(name)) {}
+  OnColumns(std::vector<NoisePart> parts, std::string name, std::shared_ptr<const NoiseMap> map = nullptr)
+      : parts_(std::move(parts)), name_(std::move(name)), map_(std::move(map)) {}
 
   std::string name() const override { return name_.empty() ? text(1) : name_; }
 
@@ -43,6 +45,34 @@ class OnColumns : public NoiseShape {
       text += (text.empty() ? "" : "+") + noise.shape->text(scale * noise.scale) + (where.empty() ? "" : "@" + where);
     }
     return text;
+  }
+
+  std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
+    return bound_.at(point, [&] { return bind(point); });
+  }
+  std::shared_ptr<const NoiseMap> map() const override { return map_; }
+
+  bool needs_data() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->needs_data(); });
+  }
+  std::shared_ptr<const NoiseShape> with_data(const Tensor& points) const override {
+    if (!needs_data()) return nullptr;
+    const std::int64_t rows = points.shape[0], elements = rows == 0 ? 0 : points.size() / rows;
+    std::vector<NoisePart> parts = parts_;
+    for (auto& [noise, listed, parameters] : parts) {
+      const auto columns = listed.of(elements);
+      if (!noise.shape->needs_data() || (!columns.empty() && columns.back() >= elements)) continue;  // `fit` refuses columns
+      Tensor some({rows, width(columns)});
+      for (std::int64_t n = 0; n < rows; ++n) {
+        for (std::size_t k = 0; k < columns.size(); ++k) some.row(n)[k] = points.row(n)[static_cast<std::size_t>(columns[k])];
+      }
+      noise.shape = noise.shape->with_data(some);
+    }
+    return std::make_shared<const OnColumns>(std::move(parts), name_);
+  }
+
+  bool fixed() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const NoisePart& part) { return part.noise.shape->fixed(); });
   }
 
   bool one_parameter() const override { return parts_.size() == 1 && parts_[0].noise.shape->one_parameter(); }
@@ -182,9 +212,30 @@ class OnColumns : public NoiseShape {
   }
 
  private:
+  // Parts get their columns as a list, or the point itself if they have all columns.
+  std::shared_ptr<const NoiseShape> bind(const Shape& point) const {
+    const std::int64_t elements = element_count(point);
+    std::vector<NoisePart> parts = parts_;
+    bool changed = false;
+    for (NoisePart& part : parts) {
+      const auto columns = part.columns.of(elements);
+      if (!columns.empty() && columns.back() >= elements) return nullptr;  // which `fit` refuses
+      auto own = part.noise.shape->bound(width(columns) == elements ? point : Shape{width(columns)});
+      changed = changed || own != nullptr;
+      if (own != nullptr) part.noise.shape = std::move(own);
+    }
+    if (!changed) return nullptr;
+    std::shared_ptr<const NoiseMap> map;
+    if (parts.size() == 1 && parts[0].noise.scale == 1 && parts[0].noise.shape->map() != nullptr)
+      map = map_on_columns(*parts[0].noise.shape, parts[0].columns.of(elements), point, name());
+    return std::make_shared<const OnColumns>(std::move(parts), name_, std::move(map));
+  }
+
   static constexpr std::uint32_t kStreams = 1U << 8;  // the streams of parts are multiples of this; other streams are not
   std::vector<NoisePart> parts_;
   std::string name_;  // the given name; empty if the name lists the parts
+  std::shared_ptr<const NoiseMap> map_;
+  LastBound bound_;
 };
 
 }  // namespace

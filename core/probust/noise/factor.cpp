@@ -222,4 +222,26 @@ std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std
   return std::make_shared<const Factor>(std::move(rows), std::move(name));
 }
 
+// Given by a factor F [d, M] with F Fᵀ = 1/M Σ dev devᵀ, or by this product if it is smaller.
+std::shared_ptr<const NoiseShape> second_moments(const NoiseArray& deviations) {
+  const bool varies = deviations.shape.size() == 3;
+  const std::int64_t d = deviations.shape.back(), m = deviations.shape[deviations.shape.size() - 2];
+  const bool factors = m <= d;
+  NoiseArray moments{{varies ? deviations.shape[0] : 1, d, factors ? m : d}, {}, deviations.where};
+  moments.values.assign(static_cast<std::size_t>(element_count(moments.shape)), 0.0);
+  for (std::int64_t set = 0; set < moments.shape[0]; ++set) {
+    double* to = moments.values.data() + set * d * moments.shape[2];
+    for (std::int64_t k = 0; k < m; ++k) {
+      const double* record = deviations.values.data() + (set * m + k) * d;
+      for (std::int64_t e = 0; e < d; ++e) {
+        if (factors) to[e * m + k] = record[e] / std::sqrt(static_cast<double>(m));
+        const double own = record[e] / static_cast<double>(m);
+        for (std::int64_t other = 0; !factors && other < d; ++other) to[e * d + other] += own * record[other];
+      }
+    }
+  }
+  if (!varies) moments.shape.erase(moments.shape.begin());
+  return factors ? factor_gaussian(moments, "") : covariance_gaussian(moments, "");
+}
+
 }  // namespace probust

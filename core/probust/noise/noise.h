@@ -166,6 +166,12 @@ class NoiseShape {
   /// points.
   virtual std::shared_ptr<const NoiseShape> bound(const Shape& /*point*/) const { return nullptr; }
 
+  /// Whether the noise depends on the data, as their covariance does. It must be given them before it is used (use_data).
+  virtual bool needs_data() const { return false; }
+
+  /// This noise for the data [N, ...] whose points get it; null if it does not depend on them.
+  virtual std::shared_ptr<const NoiseShape> with_data(const Tensor& /*points*/) const { return nullptr; }
+
   /// Whether all samples of a point are the same, as with a fixed rotation.
   virtual bool fixed() const { return false; }
 
@@ -199,6 +205,16 @@ struct Noise {
 /// The noise for points of this shape (NoiseShape::bound).
 Noise bound(Noise noise, const Shape& point);
 
+/// Gives the data [N, ...] to the noises that depend on them. `points` is called at most once, and only if one of them does.
+/// The same data must be given for all parts of a run.
+void use_data(std::span<Noise> noises, const std::function<Tensor()>& points);
+
+/// The largest number of values of the data that noise looks at; of larger data, it gets evenly spread points.
+inline constexpr std::int64_t kMostDataValues = std::int64_t{1} << 24;
+
+/// The positions of the points that noise gets of `count` points of `elements` elements.
+std::vector<std::int64_t> positions_for_noise(std::int64_t count, std::int64_t elements);
+
 /// An array of numbers for a noise model, from any source.
 struct NoiseArray {
   Shape shape;
@@ -206,16 +222,60 @@ struct NoiseArray {
   std::string where;           ///< the file, for messages
 };
 
-/// One feature with k values and one column per value. The column of the present value is set.
+/// One feature with k values. It has one column per value, of which that of the present value is set, or one column that
+/// contains the code of the present value.
 struct Category {
-  std::vector<std::int64_t> columns;  ///< [k]
+  std::vector<std::int64_t> columns;  ///< [k], or [1] with codes
   std::vector<double> transitions;    ///< [k, k] row-major: the probability of each value, given the present one
+  std::vector<double> codes{};        ///< [k], or none; the nearest code is the present value
+  /// A number in another column that changes together with the value: add[i, j] is added if value i becomes j.
+  struct Joint {
+    std::int64_t column = 0;
+    std::vector<double> add;  ///< [k, k] row-major
+  };
+  std::vector<Joint> joint{};
 };
 
 /// Independent draws of one distribution per element.
 std::shared_ptr<const NoiseShape> isotropic_gaussian();  ///< standard deviation 1
 std::shared_ptr<const NoiseShape> uniform_noise();       ///< on [-1, 1]: the scale is the half-width
 std::shared_ptr<const NoiseShape> laplace_noise();       ///< density e^-|t| / 2: the scale is Laplace's
+
+/// Independent draws of Student's t with this many degrees of freedom, at least 1; the scale multiplies t.
+std::shared_ptr<const NoiseShape> student_noise(double freedom);
+
+/// A deviation that is uniform in the Euclidean ball, or on the sphere, whose radius is the scale.
+std::shared_ptr<const NoiseShape> ball_noise();
+std::shared_ptr<const NoiseShape> sphere_noise();
+
+/// `shape` with its scale divided by the square root of the number of elements d: "gaussian:0.3/sqrt(d)".
+std::shared_ptr<const NoiseShape> per_root_of_elements(std::shared_ptr<const NoiseShape> shape);
+
+/// Gaussian noise of standard deviation 1 along the last axis of a point, in which values k apart have the correlation
+/// e^(-k / length). Rows of the last axis are independent.
+std::shared_ptr<const NoiseShape> field_noise(double length);
+
+/// Gaussian noise with the covariance of the data or, with `unit_trace`, this covariance divided by its trace.
+std::shared_ptr<const NoiseShape> data_covariance(bool unit_trace);
+
+/// Multiplies values by factors with standard normals z and the scale S: 1 + S z or e^(S z) for each value, or 1 + S z for
+/// each row along the last axis.
+std::shared_ptr<const NoiseShape> speckle_noise();
+std::shared_ptr<const NoiseShape> lognormal_noise();
+std::shared_ptr<const NoiseShape> gain_noise();
+
+/// Adds the same numbers [d], or [N, d] for each point, to every sample.
+std::shared_ptr<const NoiseShape> drift_noise(const NoiseArray& means, std::string name);
+
+/// Replaces each value, independently with a probability, by a number or, without one, by the mean of its column in the data.
+std::shared_ptr<const NoiseShape> missing_noise(double probability, std::optional<double> value);
+
+/// Replaces each value, independently with a probability, by the value of a random point of the data in the same column.
+std::shared_ptr<const NoiseShape> resampled_noise(double probability);
+
+/// Replaces a stretch of a share of the last axis, at a random position that all rows have in common, by a number or, without
+/// one, by the last value before the stretch.
+std::shared_ptr<const NoiseShape> gap_noise(double share, std::optional<double> value);
 
 /// Independent Gaussian noise with standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} if one of them is
 /// negative or not finite.
@@ -260,6 +320,16 @@ std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::str
 
 /// Noise whose samples are clipped and, if the range has levels, rounded.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
+
+/// The same with a range for some columns, which must not overlap.
+struct ColumnRange {
+  Quantization range;
+  Columns columns;
+};
+std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, std::vector<ColumnRange> ranges);
+
+/// Parses "0,1" or, with ranges for columns, "0,1@0..3+0,9@4". Throws Error{usage} with `where`.
+std::vector<ColumnRange> parse_ranges(const std::string& text, std::int64_t levels, const std::string& where);
 
 /// The text of a noise without the range to which its samples are clipped: "rotate:10" for "rotate:10|clip:0,1".
 std::string without_clipping(const std::string& noise);
@@ -312,8 +382,13 @@ struct AdditiveNoise {
   std::string_view parameter;  ///< what the number is, with its unit
   std::string_view identity;   ///< the number at which the noise changes nothing; empty if there is no such number
   std::string_view number;     ///< the meaning of a number after the name
+  std::string_view deviation;  ///< the standard deviation of a value at scale S
+  bool step = false;           ///< whether "A+B" applies A, then B, also if both change the same columns
 };
 std::vector<AdditiveNoise> additive_noise_models();
+
+/// Whether a part of a sequence is noise that is applied as a step (AdditiveNoise::step).
+bool is_step(const std::string& part);
 
 /// Whether a text begins with the name of an additive noise model.
 bool begins_with_additive_noise(const std::string& text);

@@ -52,28 +52,6 @@ class Recorded final : public NoiseShape {
   std::int64_t records_;
 };
 
-// Gaussian noise with the same second moments, given by a factor F [d, M] with F Fᵀ = 1/M Σ dev devᵀ, or by this product if it is
-// smaller.
-std::shared_ptr<const NoiseShape> second_moments(const NoiseArray& deviations, std::int64_t sets, std::int64_t m,
-                                                 std::int64_t d) {
-  const bool factors = m <= d;
-  NoiseArray moments{{sets, d, factors ? m : d}, {}, deviations.where};
-  moments.values.assign(static_cast<std::size_t>(sets * d * moments.shape[2]), 0.0);
-  const auto of = [&](std::int64_t set, std::int64_t k, std::int64_t e) { return deviations.values[(set * m + k) * d + e]; };
-  double* to = moments.values.data();
-  for (std::int64_t set = 0; set < sets; ++set) {
-    for (std::int64_t e = 0; e < d; ++e, to += moments.shape[2]) {
-      for (std::int64_t k = 0; k < m; ++k) {
-        if (factors) to[k] = of(set, k, e) / std::sqrt(static_cast<double>(m));
-        for (std::int64_t other = 0; !factors && other < d; ++other)
-          to[other] += of(set, k, e) * of(set, k, other) / static_cast<double>(m);
-      }
-    }
-  }
-  if (deviations.shape.size() == 2) moments.shape.erase(moments.shape.begin());
-  return factors ? factor_gaussian(moments, "") : covariance_gaussian(moments, "");
-}
-
 }  // namespace
 
 std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, std::string name) {
@@ -87,8 +65,7 @@ std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, s
   }
   const std::int64_t d = shape.back(), m = shape[shape.size() - 2];
   PerPoint rows{{deviations.values.begin(), deviations.values.end()}, d, m * d, varies, deviations.where};
-  return std::make_shared<const Recorded>(std::move(rows), second_moments(deviations, varies ? shape[0] : 1, m, d),
-                                          std::move(name));
+  return std::make_shared<const Recorded>(std::move(rows), second_moments(deviations), std::move(name));
 }
 
 }  // namespace probust

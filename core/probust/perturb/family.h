@@ -73,7 +73,8 @@ struct Family {
   void (*draw)(const DrawInputs&, std::span<float> x) = nullptr;
   /// Whether T(x, -t) = T(x, t) for the normal variables t, so that T does not change to first order at t = 0.
   bool even = false;
-  bool draws = false;  ///< whether `draw` uses random numbers besides theta
+  bool draws = false;   ///< whether `draw` uses random numbers besides theta
+  bool series = false;  ///< whether points of any shape have it: they are one plane whose rows are those of the last axis
   /// If `number` is Number::value: an example of a value and of two bounds, for hints.
   std::string_view example = "0.2", bounds = "0.1,0.3";
 };

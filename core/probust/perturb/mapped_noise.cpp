@@ -57,7 +57,9 @@ class MapBuilder {
 
  private:
   std::int64_t latents_of(const Stage& stage) const {
-    return stage.family == nullptr && stage.own.latents == 0 ? image_.elements() : random_parameters(stage);
+    if (stage.family != nullptr || stage.own.latents > 0) return random_parameters(stage);
+    const auto map = stage.noise.shape->map();
+    return map == nullptr ? image_.elements() : map->latents;
   }
 
   void add_part(const Noise& noise, std::int64_t count, bool parameters) {
@@ -69,11 +71,20 @@ class MapBuilder {
 
   ValueId latent(std::int64_t at, std::int64_t count) { return append(g_, Op::slice, {z_}, SliceAttributes{{at}, {count}, {1}}); }
 
-  // Additive noise on the point as it is stored.
+  // Noise on the point as it is stored: additive, or with its own map.
   void add_noise(const Noise& noise) {
+    if (const auto map = noise.shape->map()) return add_map(noise, *map);
     const ValueId z = latent(next_, image_.elements());
     planes_ = build::add(g_, planes_, to_planes(g_, image_, build::reshape(g_, z, image_.point)));
     add_part(noise, image_.elements(), false);
+  }
+
+  void add_map(const Noise& noise, const NoiseMap& own) {
+    const Shape point = own.graph[own.graph.inputs().at(0)].shape;
+    const ValueId x = build::reshape(g_, from_planes(g_, image_, planes_), point);
+    const ValueId moved = append_function(g_, own.graph, {x, latent(next_, own.latents)});
+    planes_ = to_planes(g_, image_, build::reshape(g_, moved, image_.point));
+    add_part({own.latent, noise.scale}, own.latents, !noise.shape->parameters(image_.elements()).empty());
   }
 
   void add_family(const Stage& stage, bool scaled) {
@@ -216,6 +227,7 @@ class MappedNoise final : public PerturbedNoise {
   bool mirrored() const override { return map_->latent->mirrored(); }
   bool differs() const override { return map_->latent->differs(); }
   std::shared_ptr<const NoiseMap> map() const override { return map_; }
+  void fit(std::int64_t, std::int64_t points) const override { map_->latent->fit(map_->latents, points); }
   std::optional<std::int64_t> normals(std::int64_t) const override { return map_->latent->normals(map_->latents); }
   std::vector<std::int64_t> parameters(std::int64_t elements) const override {
     return map_->on_points->parameters(elements + map_->latents);
@@ -423,8 +435,10 @@ std::string NoiseName::text(double scale) const { return (scaled ? name + ":" + 
 
 std::shared_ptr<const NoiseShape> mapped_noise(const NoiseName& name, std::vector<Stage> stages, const Image& image,
                                                const std::optional<Quantization>& clip) {
-  const bool fixed = std::all_of(stages.begin(), stages.end(),
-                                 [](const Stage& stage) { return stage.family != nullptr && random_parameters(stage) == 0; });
+  const bool fixed = std::all_of(stages.begin(), stages.end(), [](const Stage& stage) {
+    if (stage.family != nullptr) return random_parameters(stage) == 0;
+    return stage.own.latents == 0 && stage.noise.shape->fixed();
+  });
   return std::make_shared<const MappedNoise>(name, MapBuilder(image).map(name.name, stages, clip), fixed);
 }
 

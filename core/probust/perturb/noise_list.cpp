@@ -67,6 +67,8 @@ NoiseEntry entry_of(const Family& family) {
           identity_of(family.parameters[0]),
           meaning_of_number(family),
           example_of(family),
+          {},
+          false,
           &family};
 }
 
@@ -85,7 +87,8 @@ std::vector<NoiseEntry> noise_list() {
   std::vector<NoiseEntry> list;
   for (const AdditiveNoise& model : additive_noise_models())
     list.push_back({std::string(model.name), std::string(model.summary), std::string(model.parameter),
-                    std::string(model.identity), std::string(model.number), std::string(model.example)});
+                    std::string(model.identity), std::string(model.number), std::string(model.example),
+                    std::string(model.deviation), model.step});
   for (const Family& family : perturb::families()) list.push_back(entry_of(family));
   return list;
 }

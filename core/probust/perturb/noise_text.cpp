@@ -32,15 +32,25 @@ class Perturbation final : public NoiseShape {
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
   bool in_data_units() const override { return false; }
-  bool clips_like_data() const override { return !clip_; }
+  bool clips_like_data() const override { return !clip_ && std::any_of(stages_.begin(), stages_.end(), perturbs); }
+  bool needs_data() const override {
+    return std::any_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return needs_data_of(stage); });
+  }
+  std::shared_ptr<const NoiseShape> with_data(const Tensor& points) const override {
+    if (!needs_data()) return nullptr;
+    std::vector<Stage> stages = stages_;
+    for (Stage& stage : stages) {
+      if (needs_data_of(stage)) stage.noise.shape = stage.noise.shape->with_data(points);
+    }
+    return std::make_shared<const Perturbation>(std::move(stages), clip_);
+  }
 
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
     const std::lock_guard lock(mutex_);
     if (bound_ == nullptr || bound_to_ != point) {
       const bool needs_image =
-          std::any_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.family != nullptr; });
-      bound_ =
-          bind(needs_image ? image_of(point, "noise '" + name_.name + "'") : Image{1, 1, element_count(point), point, false});
+          std::any_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.family && !stage.family->series; });
+      bound_ = bind(needs_image ? image_of(point, "noise '" + name_.name + "'") : rows_of(point));
       bound_to_ = point;
     }
     return bound_;
@@ -55,6 +65,15 @@ class Perturbation final : public NoiseShape {
   void variances(std::span<const std::uint32_t>, std::int64_t, float*) const override { unbound(); }
 
  private:
+  static bool perturbs(const Stage& stage) { return stage.family != nullptr || stage.own.latents > 0; }
+  static bool needs_data_of(const Stage& stage) { return !perturbs(stage) && stage.noise.shape->needs_data(); }
+
+  // A point as a plane whose rows are those of the last axis.
+  static Image rows_of(const Shape& point) {
+    const std::int64_t elements = element_count(point), row = point.empty() ? 1 : std::max<std::int64_t>(1, point.back());
+    return {1, elements / row, row, point, false};
+  }
+
   [[noreturn]] void unbound() const {
     throw Error{ErrorCode::internal, "noise '" + name_.name + "'", "was drawn before it was bound to a shape",
                 "this is a bug in probust; please report it"};
@@ -67,25 +86,28 @@ class Perturbation final : public NoiseShape {
 
   // A single map if all stages are maps; otherwise a sequence of noises, in which neighbouring maps are combined.
   std::shared_ptr<const NoiseShape> bind(const Image& image) const {
-    if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
-      return mapped_noise(name_, stages_, image, clip_);
-    if (stages_.size() == 1 && !clip_) return of_stage(stages_[0], name_, image);
+    std::vector<Stage> stages = stages_;
+    for (Stage& stage : stages) {
+      if (!perturbs(stage)) stage.noise = probust::bound(stage.noise, image.point);
+    }
+    if (std::all_of(stages.begin(), stages.end(), [](const Stage& stage) { return stage.maps(); }))
+      return mapped_noise(name_, stages, image, clip_);
+    if (stages.size() == 1 && !clip_) return of_stage(stages[0], name_, image);
     // 1 if the scale of the only stage is already the scale of the whole noise, by which that of each part is multiplied
     const auto own_scale = [this](const Stage& stage) { return name_.scaled ? 1 : stage.scale.value_or(1); };
     std::vector<Noise> parts;
-    for (std::size_t first = 0; first < stages_.size();) {
+    for (std::size_t first = 0; first < stages.size();) {
       std::size_t end = first;
-      while (end < stages_.size() && stages_[end].maps()) ++end;
+      while (end < stages.size() && stages[end].maps()) ++end;
       if (end > first) {
-        const std::vector<Stage> some(stages_.begin() + static_cast<std::ptrdiff_t>(first),
-                                      stages_.begin() + static_cast<std::ptrdiff_t>(end));
+        const std::vector<Stage> some(stages.begin() + static_cast<std::ptrdiff_t>(first),
+                                      stages.begin() + static_cast<std::ptrdiff_t>(end));
         const double scale = some.size() == 1 ? own_scale(some[0]) : 1;
         parts.push_back({mapped_noise({name_.name}, some, image, {}), scale});
         first = end;
       } else {
-        const Stage& stage = stages_[first++];
-        const bool additive = stage.family == nullptr && stage.own.latents == 0;
-        parts.push_back(additive ? stage.noise : Noise{of_stage(stage, {stage.text}, image), own_scale(stage)});
+        const Stage& stage = stages[first++];
+        parts.push_back(!perturbs(stage) ? stage.noise : Noise{of_stage(stage, {stage.text}, image), own_scale(stage)});
       }
     }
     if (clip_) parts.push_back({mapped_noise({name_.name}, {}, image, clip_), 1});
@@ -198,9 +220,10 @@ Noise parse_noise(const std::string& text, const NoiseSource& source) {
   // Most noises need none of the code below, which browsers download only when it is needed (wasm/split).
   if (text.find('+') == std::string::npos && begins_with_additive_noise(text)) return parse_additive_noise(text, source);
   const std::vector<std::string> parts = perturb::parts_of(text);
-  if (std::any_of(parts.begin(), parts.end(),
-                  [](const std::string& part) { return perturb::family_in(part) != nullptr || perturb::is_own(part); }))
-    return perturb::perturbed(parts, source);
+  const auto applied = [&](const std::string& part) {
+    return perturb::family_in(part) != nullptr || perturb::is_own(part) || (parts.size() > 1 && is_step(part));
+  };
+  if (std::any_of(parts.begin(), parts.end(), applied)) return perturb::perturbed(parts, source);
   return perturb::additive(text, source);
 }
 
@@ -209,13 +232,12 @@ Noise parse_noise_of_row(const std::string& text, const NoiseSource& source) {
   if (unclipped.size() == text.size()) return parse_noise(text, source);
   constexpr std::string_view kClip = "clip:", kLevels = "levels:";
   const std::vector<std::string> range = split(text.substr(unclipped.size() + 1), '|');
-  const std::vector<std::string> bounds = split(range[0].substr(kClip.size()), ',');
-  const auto low = parse_double(bounds.front()), high = parse_double(bounds.back());
   const auto levels = range.size() < 2 ? 0 : parse_integer(range[1].substr(std::min(range[1].size(), kLevels.size())));
-  if (bounds.size() != 2 || !low || !high || !levels || range.size() > 2)
-    throw Error{ErrorCode::usage, "noise '" + text + "'", "has a range that cannot be read", "write rotate:10|clip:0,1"};
+  const std::string where = "noise '" + text + "'";
+  if (!levels || range.size() > 2)
+    throw Error{ErrorCode::usage, where, "has a range that cannot be read", "write rotate:10|clip:0,1"};
   Noise noise = parse_noise(unclipped, source);
-  noise.shape = clipped(noise.shape, {*low, *high, *levels});
+  noise.shape = clipped(noise.shape, parse_ranges(range[0].substr(kClip.size()), *levels, where));
   return noise;
 }
 

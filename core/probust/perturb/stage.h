@@ -21,7 +21,7 @@ struct Stage {
   const Family* family = nullptr;
   std::vector<Distribution> theta{};  ///< [parameters]
   Border border{};
-  Noise noise{};  ///< the additive noise, if there is no family
+  Noise noise{};  ///< the noise on values, if there is no family
   /// The user's perturbation, if it has a graph or a function; the stage then has neither a family nor other noise.
   OwnPerturbation own{};
   std::string text;  ///< canonical text of the stage, without the scale if `scale` is one
@@ -31,7 +31,8 @@ struct Stage {
   /// Whether a graph can compute the stage.
   bool maps() const {
     if (own.latents > 0) return own.graph != nullptr;
-    return family != nullptr ? family->map != nullptr : noise.shape->additive();
+    if (family != nullptr) return family->map != nullptr;
+    return noise.shape->additive() || noise.shape->map() != nullptr;
   }
 };
 

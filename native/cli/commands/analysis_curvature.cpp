@@ -234,7 +234,7 @@ report::Chart curvature_chart() {
 
 int run_curvature(const CurvatureArguments& arguments) {
   check_plot(arguments);
-  const std::vector<Noise> noises = parse_noises(arguments, datasets::noise_files());
+  const std::vector<Noise> noises = noises_of_data(arguments, datasets::noise_files());
   CurvatureProblem loaded = load_curvature_problem(arguments, noises);
   std::vector<NoiseCurvature> results;
   std::atomic<std::int64_t> done{0};

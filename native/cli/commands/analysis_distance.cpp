@@ -152,7 +152,7 @@ report::Chart certified_chart() {
 int run_distance(const Arguments& arguments) {
   if (!(arguments.analysis.confidence >= 0.5 && arguments.analysis.confidence < 1))
     throw Error{ErrorCode::usage, "--confidence", "is not between 0.5 and 1", "try 0.999"};
-  if (arguments.question.tolerance)
+  if (!arguments.question.tolerance.empty())
     throw Error{ErrorCode::usage, "--tolerance", "applies to regression models, which have no boundaries", "leave it out"};
   const RunResults run = selected_results(arguments);
   std::optional<FoundBoundaries> boundaries;

@@ -20,7 +20,7 @@ namespace {
 std::vector<Noise> noises_to_compare(const Arguments& arguments) {
   if (arguments.question.sigma.empty() && arguments.question.noise.empty()) return {};
   std::vector<std::string> paths;
-  return parse_noises(arguments, datasets::noise_files(paths));
+  return noises_of_data(arguments, datasets::noise_files(paths));
 }
 
 void print_report(const Problem& problem, const CheckReport& report, bool json) {

@@ -71,7 +71,7 @@ class ModelRun {
     report_empty_shards(problem_, plan_, parse_shard(arguments_));
     const FirstCheck check = first_check(problem_, plan_, model_, destination_);
     ledger_.set_hint(check.hint);
-    warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
+    warned_ = !check.warnings.empty() || arguments_.no_check || !arguments_.question.tolerance.empty();
     estimate_all();
     if (!ledger_.complete())
       throw Error{ErrorCode::internal, "the run", "is missing some points", "this is a bug in probust; please report it"};

@@ -214,7 +214,7 @@ void compare_on(const BenchArguments& problem, References& references, std::size
   LoadedModel model = load_model(one_thread, load_options(one_thread, point_shape(data.x)));
   TimedExecutor executor(model.executor());
   const Tensor logits = executor.logits(data.x).value();
-  std::vector<Noise> noises = parse_noises(problem, datasets::noise_files());
+  std::vector<Noise> noises = noises_of_data(problem, datasets::noise_files());
   clip_like_data(noises, [&] { return range_of(data.x.data); });
   for (Noise& noise : noises) noise = bound_to(std::move(noise), data.x, model.point_shape());
   const Points points = points_of(data.x, predicted_classes(logits), problem.data.offset, 0);

@@ -45,28 +45,36 @@ std::string strengths_text(const NoiseEntry& entry) {
 Document json_of(const NoiseEntry& entry) {
   return Document::Object{
       {"name", entry.name},
-      {"kind", entry.family == nullptr ? "additive" : "perturbation"},
+      {"kind", entry.family != nullptr ? "perturbation"
+               : entry.step            ? "step"
+                                       : "additive"},
       {"summary", entry.summary},
       {"parameter", entry.parameter},
       {"identity", parse_double(entry.identity)},
       {"number", entry.number},
+      {"deviation", Document::text_or_null(entry.deviation)},
       {"example", entry.example},
       {"strengths", strengths_text(entry).empty()
                         ? Document()
                         : Document(std::vector<double>(entry.family->strengths.begin(), entry.family->strengths.end()))}};
 }
 
-// The table of perturbations in docs/noise.md. Additive noise has its own table there.
+// The tables in docs/noise.md: noise on values, then perturbations.
 std::string markdown_list() {
-  std::string text =
+  std::string values =
+      "| noise | what it does | a number S or P after the name | standard deviation of a value x |\n"
+      "|---|---|---|---|\n";
+  std::string perturbations =
       "| perturbation | what it does | parameter | changes nothing | a number after the name | weak, medium, strong |\n"
       "|---|---|---|---|---|---|\n";
   for (const NoiseEntry& entry : noise_list()) {
-    if (entry.family == nullptr) continue;
-    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", entry.example, entry.summary, entry.parameter, entry.identity,
-                        entry.number, strengths_text(entry));
+    if (entry.family == nullptr)
+      values += fmt::format("| `{}` | {} | {} | {} |\n", entry.example, entry.summary, entry.number, entry.deviation);
+    else
+      perturbations += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", entry.example, entry.summary, entry.parameter,
+                                   entry.identity, entry.number, strengths_text(entry));
   }
-  return text;
+  return values + "\n" + perturbations;
 }
 
 std::string text_list() {
@@ -78,7 +86,7 @@ std::string text_list() {
       table.add({entry.name, entry.summary, entry.parameter, entry.identity.empty() ? "-" : entry.identity, entry.number,
                  entry.example});
     }
-    text += (perturbations ? "\nPerturbations of images\n" : "Noise that is added to the values of a point\n") + table.text();
+    text += (perturbations ? "\nPerturbations of images\n" : "Noise on the values of a point\n") + table.text();
   }
   return text + "\n" + kNumberAfterName;
 }
@@ -159,7 +167,7 @@ int show(NoiseArguments arguments) {
   check_sheet(arguments.output);
   if (arguments.question.noise.empty() && arguments.question.sigma.empty())
     throw Error{ErrorCode::usage, "--noise", "is missing", "name what to show, as in --noise exposure:1; see probust noise list"};
-  const std::vector<Noise> noises = parse_noises(arguments, datasets::noise_files());
+  const std::vector<Noise> noises = noises_of_data(arguments, datasets::noise_files());
   if (arguments.data.limit < 0) arguments.data.limit = kRows;
   const std::unique_ptr<PointSource> data = open_data(arguments);
   const Image image = image_of(data->point_shape(), arguments.data.path);
@@ -201,7 +209,9 @@ void describe_noise(CommandLine& line) {
       .add_option("--noise", own.question.noise, "with show: a noise model or perturbation, repeatable; see probust noise list")
       .one_argument_each();
   command.add_option("--sigma", own.question.sigma, "with show: scales of Gaussian noise").one_argument_each();
-  command.add_option("--clip", own.question.clip, "clip noisy samples to this range, e.g. 0,1").separated_by_commas().count(2, 2);
+  command.add_option("--clip", own.question.clip, "clip noisy samples to this range, e.g. 0,1")
+      .separated_by_commas()
+      .count(2, 1000);
   command.add_option("--levels", own.question.levels, "round noisy samples to this many values of the --clip range, e.g. 256");
   command.add_option("--draws", own.draws, "with show: noisy samples of each image and noise (default: 8 columns, or 2 each)")
       .at_least(1);

@@ -8,6 +8,7 @@
 #include "cli/messages.h"
 #include "cli/options.h"
 #include "cli/output/sample_painter.h"
+#include "cli/run/load.h"
 #include "datasets/noise_files.h"
 #include "probust/base/text.h"
 #include "probust/perturb/noise_family.h"
@@ -65,6 +66,7 @@ class RunPainter {
     const auto full = wanted_.noises.find(of_rows);
     const std::string& text = full == wanted_.noises.end() ? of_rows : full->second;
     Noise parsed = parse_noise_of_row(text, datasets::noise_files());
+    use_data(std::span(&parsed, 1), [&] { return points_for_noise(data_); });
     parsed.shape->fit(element_count(data_.point_shape()), data_.count());
     return noises_.emplace(of_rows, std::move(parsed)).first->second;
   }

@@ -152,12 +152,38 @@ DataRange range_of_points(PointSource& data, std::int64_t count) {
   return range;
 }
 
-DataRange range_of_data(const Arguments& arguments) {
+namespace {
+
+// All data, even if --offset and --limit select only a part.
+std::unique_ptr<PointSource> open_whole_data(const Arguments& arguments) {
   Arguments whole = arguments;
   whole.data.limit = -1;
   whole.data.offset = 0;
   whole.data.skip_bad = true;
-  const std::unique_ptr<PointSource> data = open_data(whole);
+  return open_data(whole);
+}
+
+}  // namespace
+
+Tensor points_for_noise(PointSource& data) {
+  Tensor points;
+  for (const std::int64_t position : positions_for_noise(data.count(), element_count(data.point_shape()))) {
+    const Tensor one = data.read(position, 1).x;  // no point if it cannot be read
+    if (points.shape.empty()) points.shape = one.shape, points.shape[0] = 0;
+    points.shape[0] += one.shape[0];
+    points.data.insert(points.data.end(), one.data.begin(), one.data.end());
+  }
+  return points;
+}
+
+std::vector<Noise> noises_of_data(const Arguments& arguments, const NoiseSource& source) {
+  std::vector<Noise> noises = parse_noises(arguments, source);
+  use_data(noises, [&] { return points_for_noise(*open_whole_data(arguments)); });
+  return noises;
+}
+
+DataRange range_of_data(const Arguments& arguments) {
+  const std::unique_ptr<PointSource> data = open_whole_data(arguments);
   if (data->stored_as_bytes()) return {std::min(0.0, 255 * data->scale()), std::max(0.0, 255 * data->scale())};
   return range_of_points(*data, data->count());
 }

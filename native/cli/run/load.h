@@ -24,6 +24,12 @@ DataRange range_of_points(PointSource& data, std::int64_t count);
 /// need not be read.
 DataRange range_of_data(const Arguments& arguments);
 
+/// All points, or evenly spread ones of large data, for noise that depends on the data.
+Tensor points_for_noise(PointSource& data);
+
+/// Parses the noise of the arguments, and gives all data to noise that depends on them (use_data).
+std::vector<Noise> noises_of_data(const Arguments& arguments, const NoiseSource& source);
+
 /// Reads a whole file. Throws Error{unreadable} that names it.
 std::vector<std::byte> read_file(const std::string& path);
 

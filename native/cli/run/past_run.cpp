@@ -76,7 +76,7 @@ void set_question(const store::Configuration& configuration, Arguments& argument
   arguments.question.target = value("target");
   arguments.question.groups = value("groups");
   arguments.question.top = parse_integer(value("top")).value_or(1);
-  arguments.question.tolerance = parse_double(value("tolerance"));
+  if (!value("tolerance").empty()) arguments.question.tolerance = parse_numbers(value("tolerance"), "--tolerance");
   arguments.question.seed = static_cast<std::uint64_t>(parse_integer(value("seed")).value_or(0));
 }
 

@@ -77,7 +77,7 @@ std::int64_t Plan::passes(std::int64_t points, std::int64_t classes) const {
 
 Plan parse_plan(const Arguments& arguments) {
   Plan plan;
-  plan.noises = parse_noises(arguments, datasets::noise_files(plan.noise_paths));
+  plan.noises = noises_of_data(arguments, datasets::noise_files(plan.noise_paths));
   clip_like_data(plan.noises, [&] { return range_of_data(arguments); });
   plan.total = static_cast<std::int64_t>(arguments.question.total_budget.value_or(0));
   plan.estimators = parse_estimators(estimator_texts(arguments), {arguments.question.budget, arguments.question.total_budget,
@@ -151,7 +151,7 @@ static store::Configuration undivided_configuration(const Arguments& arguments, 
                                      {"groups", arguments.question.groups},
                                      {"per_class", flag(arguments.question.per_class)},
                                      {"top", std::to_string(arguments.question.top)},
-                                     {"tolerance", number(arguments.question.tolerance)},
+                                     {"tolerance", list(arguments.question.tolerance)},
                                      {"smooth", flag(arguments.question.smooth)},
                                      {"calibrate", flag(arguments.question.calibrate)},
                                      {"seed", std::to_string(arguments.question.seed)},

@@ -35,7 +35,7 @@ void compare_classes(Problem& problem) {
 }  // namespace
 
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
-  const bool classifies = !arguments.question.tolerance;
+  const bool classifies = arguments.question.tolerance.empty();
   if (!classifies) reject_classifier_options(arguments);
   std::unique_ptr<PointSource> data = open_data(arguments);
   LoadOptions options = load_options(arguments, data->point_shape());

@@ -37,14 +37,15 @@ def evaluate(
     *,
     sigma: Optional[Numbers] = None,
     noise: Optional[Noises] = None,
+    arrays: Optional[dict] = None,
     estimator: str = "auto",
     seed: int = 0,
     progress: Progress = False,
 ) -> Dict[str, Evaluation]:
     """Estimates clean accuracy, accuracy under noise and mean p of a model on points x with labels y, for each noise model.
 
-    sigma, noise, seed, progress   as in Model.estimate
-    estimator                      one estimator, such as "auto:50"
+    sigma, noise, arrays, seed, progress   as in Model.estimate
+    estimator                              one estimator, such as "auto:50"
 
     >>> for noise, result in probust.evaluate(model, x, labels, sigma=[0.1, 0.2]).items():
     ...     print(noise, result.clean_accuracy.mean, result.noisy_accuracy.mean, result.mean_p.mean)
@@ -52,7 +53,7 @@ def evaluate(
     if y is None:
         raise UsageError("y is missing; give the labels of the points, or use Model.estimate")
     asked = _arguments.text("estimator", estimator)
-    rows = model.estimate(x, sigma=sigma, estimators=asked, noise=noise, labels=y, seed=seed, progress=progress)
+    rows = model.estimate(x, sigma=sigma, estimators=asked, noise=noise, arrays=arrays, labels=y, seed=seed, progress=progress)
     names = ("label", "predicted", "noise", "estimator", "method", "p", "std_error", "p_label", "status", "p_fail")
     results = {}
     for clean, noisy, p, name in _probust.accuracies(*(rows[each].tolist() for each in names)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _arguments, _probust
 from ._errors import UsageError
-from ._perturbation import Perturbation, texts_and_functions
+from ._perturbation import Perturbation, texts_and_values
 from ._progress import reporter
 
 Texts = Union[str, Iterable[str]]
@@ -25,12 +25,12 @@ Progress = Union[bool, Callable[[int, int], None]]
 _TWO_GIB = 2 << 30
 
 
-def _noises(sigma: Optional[Numbers], noise: Optional[Noises]) -> tuple:
+def _noises(sigma: Optional[Numbers], noise: Optional[Noises], arrays: Optional[dict] = None) -> tuple:
     if (sigma is None) == (noise is None):
         found = "missing" if sigma is None else "given"
         raise UsageError(f'sigma and noise are both {found}; give one of them, such as sigma=0.1 or noise="laplace:0.1"')
     if sigma is None:
-        return texts_and_functions(noise)
+        return texts_and_values(noise, arrays)
     return [f"gaussian:{each:.17g}" for each in _arguments.numbers("sigma", sigma)], {}
 
 
@@ -156,6 +156,7 @@ class Model:
         sigma: Optional[Numbers] = None,
         estimators: Texts = "auto",
         noise: Optional[Noises] = None,
+        arrays: Optional[dict] = None,
         labels=None,
         target: Union[str, int, Sequence[int]] = "predicted",
         groups: Optional[str] = None,
@@ -176,6 +177,8 @@ class Model:
         sigma        standard deviations of Gaussian noise, in the same units, after `scale`
         estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
         noise        instead of sigma, such as "laplace:0.1", "rotate:10", "gaussian:cov=FILE.npy" or a `perturbation`
+        arrays       what names in `noise` stand for, instead of files: {"s": std} with noise="gaussian:std=s"; for categorical noise, a
+                     list of features {"columns": [2, 3], "transitions": [[0.9, 0.1], [0.2, 0.8]]}
         labels       [N] true classes from 0 to C - 1, returned in rows and used by target="label"
         target       what has to survive: "predicted", "label", a class, or classes [N]
         groups       "0,1/2,3": the prediction survives if any class of the target's group wins
@@ -204,11 +207,11 @@ class Model:
         one, each = _target(target)
         x = self._points(x, scale)
         count = x.shape[0] if x.ndim > 0 else 1
-        noises, functions = _noises(sigma, noise)
+        noises, named = _noises(sigma, noise, arrays)
         arguments = (
             x,
             noises,
-            functions,
+            named,
             _arguments.texts("estimators", estimators),
             _arguments.wholes("labels", labels),
             one,
@@ -274,7 +277,7 @@ def load_model(
     threads: int = 0,
     memory: Optional[Union[int, str]] = None,
     precision: str = "float32",
-    tolerance: Optional[float] = None,
+    tolerance: Optional[Numbers] = None,
 ) -> Model:
     """Loads an ONNX classifier or regression model from a path, including external weights in its folder, or from bytes.
 
@@ -291,8 +294,9 @@ def load_model(
     threads       number of threads; 0: as many as there are processors available to this process
     memory        bytes for activations and gradients, or a text such as "4G" (default: 2 GiB; on a GPU, 80% of the free memory)
     precision     precision of products and convolutions on a GPU: "float32", "tf32" or "bf16"
-    tolerance     for a regression model with K outputs: p is the probability that every output changes by less than this. There are
-                  2 K + 1 classes: output k too low (K), output k too high (K), and all within. Without it, the model is a classifier
+    tolerance     for a regression model with K outputs: p is the probability that every output changes by less than this, or each by
+                  less than its own number of a list [K]. There are 2 K + 1 classes: output k too low (K), output k too high (K), and all
+                  within. Without it, the model is a classifier
     """
     if threads == 0:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -309,7 +313,7 @@ def load_model(
         _arguments.whole("threads", threads, most=4096),
         "" if memory is None else memory if isinstance(memory, str) else str(_arguments.whole("memory", memory, 1)),
         _arguments.text("precision", precision),
-        None if tolerance is None else _arguments.number("tolerance", tolerance),
+        _arguments.numbers("tolerance", tolerance),
     )
     if isinstance(model, (bytes, bytearray, memoryview)):
         loaded = _probust.model_of_bytes(bytes(model), *options)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Callable, NamedTuple, Optional
 
 import numpy as np
@@ -37,8 +38,9 @@ def perturbation(function, latents: int, name: Optional[str] = None) -> Perturba
     return Perturbation(function, _arguments.whole("latents", latents, 1, 1 << 20), name)
 
 
-def texts_and_functions(noise) -> tuple:
-    """The noises as strings, and a dictionary that maps the name of each Perturbation among them to (function, latents)."""
+def texts_and_values(noise, arrays=None) -> tuple:
+    """The noises as strings, and a dictionary with the values of names in these strings: an array [...], the JSON text of categories, or
+    (function, latents) for each Perturbation."""
     noises = [noise] if isinstance(noise, (str, Perturbation)) or callable(noise) else list(noise)
     functions = {}
     for position, each in enumerate(noises):
@@ -48,4 +50,23 @@ def texts_and_functions(noise) -> tuple:
             noises[position] = "transform:" + each.name
         elif callable(each):
             raise UsageError("noise is a function, and its number of normals is unknown; give perturbation(function, latents=1)")
-    return _arguments.texts("noise", noises), functions
+    return _arguments.texts("noise", noises), {**_values(arrays), **functions}
+
+
+def _values(arrays) -> dict:
+    if arrays is None:
+        return {}
+    if not isinstance(arrays, dict):
+        raise _arguments.refusal("arrays", f"is {_arguments.shown(arrays)}", "give a dictionary, such as {'s': std}")
+    values = {}
+    for name, given in arrays.items():
+        name = _arguments.text("arrays", name)
+        try:
+            if isinstance(given, (list, tuple)) and given and isinstance(given[0], dict):
+                values[name] = json.dumps({"groups": given}, default=lambda each: np.asarray(each).tolist())
+            else:
+                values[name] = np.ascontiguousarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            hint = "give an array of numbers, or a list of categorical features"
+            raise _arguments.refusal(f"arrays['{name}']", f"is {_arguments.shown(given)}", hint) from None
+    return values

@@ -33,7 +33,7 @@ class Model:
         self,
         x: Any,
         noises: Sequence[str],
-        functions: dict,
+        named: dict,
         estimators: Sequence[str],
         labels: Any,
         target: str,

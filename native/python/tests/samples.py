@@ -78,3 +78,33 @@ def largest_distance(ours, theirs):
     places = np.sort(np.concatenate([ours, theirs]))
     shares = [np.searchsorted(np.sort(each), places, "right") / len(each) for each in (ours, theirs)]
     return np.abs(shares[0] - shares[1]).max() / (1.95 * np.sqrt(1 / len(ours) + 1 / len(theirs)))
+
+
+def linear_onnx(matrix, bias):
+    """The bytes of an ONNX model with the logits x @ matrix + bias."""
+
+    def varint(value):
+        return bytes([value]) if value < 128 else bytes([value % 128 + 128]) + varint(value // 128)
+
+    def field(number, value):
+        if isinstance(value, int):
+            return varint(number * 8) + varint(value)
+        value = value.encode() if isinstance(value, str) else value
+        return varint(number * 8 + 2) + varint(len(value)) + value
+
+    def tensor(name, array):
+        array = np.asarray(array, "<f4")
+        dims = b"".join(field(1, extent) for extent in array.shape)
+        return field(5, dims + field(2, 1) + field(8, name) + field(9, array.tobytes()))
+
+    def port(number, name, extent):
+        shape = field(1, field(2, "N")) + field(1, field(1, extent))
+        return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))))
+
+    def node(op, inputs, output):
+        return field(1, b"".join(field(1, each) for each in inputs) + field(2, output) + field(4, op))
+
+    nodes = node("MatMul", ["x", "W"], "m") + node("Add", ["m", "b"], "y")
+    ports = port(11, "x", matrix.shape[0]) + port(12, "y", matrix.shape[1])
+    graph = nodes + field(2, "linear") + tensor("W", matrix) + tensor("b", bias) + ports
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))

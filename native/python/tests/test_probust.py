@@ -82,6 +82,8 @@ def test_regression_models_have_a_tolerance(data):
     for refused in ({"labels": labels}, {"target": 3}, {"groups": "0,1"}, {"top": 2}):
         with pytest.raises(probust.UsageError, match="applies to classifiers, but tolerance applies to regression models"):
             within.estimate(x, sigma=0.1, **refused)
+    each = probust.load_model(DIGITS, tolerance=[4] * 9 + [0.5]).estimate(x, sigma=0.1, estimators="mc:300")
+    assert np.all(each["p"] <= rows["p"][1::2]) and np.any(each["p"] < rows["p"][1::2])
     with pytest.raises(probust.UsageError, match="check is for classifiers"):
         probust.check(within, x)
     assert len(within.estimate(x[:0], sigma=0.1)) == 0
