@@ -40,7 +40,7 @@ std::array<std::int64_t, 2> size_of_png(const std::string& file) {
 }
 
 // Expects the error to be one line on stderr.
-void expect_refusal(const Finished& finished, int status, const std::string& words) {
+void expect_noise_refusal(const Finished& finished, int status, const std::string& words) {
   EXPECT_EQ(finished.status, status) << finished.err;
   EXPECT_EQ(test::lines_of(finished.err).size(), 1U) << finished.err;
   EXPECT_TRUE(mentions(finished.err, words)) << finished.err;
@@ -110,22 +110,22 @@ TEST(NoiseOnValues, ColumnsHaveTheirOwnRanges) {
   const Finished done = base("0,1@0..99+0,0.5@!0..99");
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_TRUE(mentions(done.out, "gaussian:0.1|clip:0,1@0..99+0,0.5@!0..99")) << done.out;
-  expect_refusal(base("0,1@256"), 2, "--clip has column 256, which does not exist; the points have columns 0..255");
-  expect_refusal(base("0,1@3+0,2@2..4"), 2, "--clip has column 3 twice");
-  expect_refusal(base("0,x@3"), 2, "--clip has '0,x@3', which is not a range");
+  expect_noise_refusal(base("0,1@256"), 2, "--clip has column 256, which does not exist; the points have columns 0..255");
+  expect_noise_refusal(base("0,1@3+0,2@2..4"), 2, "--clip has column 3 twice");
+  expect_noise_refusal(base("0,x@3"), 2, "--clip has '0,x@3', which is not a range");
 }
 
 TEST(NoiseList, RefusesOptionsOfShow) {
-  expect_refusal(noise("list --noise gaussian:0.1"), 2, "--noise applies to noise show only");
-  expect_refusal(noise("list " + kPoints), 2, "DATA applies to noise show only");
-  expect_refusal(noise("fit"), 2, "use list or show");
+  expect_noise_refusal(noise("list --noise gaussian:0.1"), 2, "--noise applies to noise show only");
+  expect_noise_refusal(noise("list " + kPoints), 2, "DATA applies to noise show only");
+  expect_noise_refusal(noise("fit"), 2, "use list or show");
 }
 
 TEST(NoiseText, AnUnknownNameSuggestsSimilarOnes) {
   const std::string estimate = "estimate " + kDigits + " --noise ";
-  expect_refusal(test::probust(estimate + "brightnes:0.2"), 2, "did you mean brightness:0.1? See probust noise list");
-  expect_refusal(test::probust(estimate + "exposure:1+gausian:0.1"), 2, "did you mean gaussian:0.1?");
-  expect_refusal(test::probust(estimate + "zzzzzz:1"), 2, "or see probust noise list");
+  expect_noise_refusal(test::probust(estimate + "brightnes:0.2"), 2, "did you mean brightness:0.1? See probust noise list");
+  expect_noise_refusal(test::probust(estimate + "exposure:1+gausian:0.1"), 2, "did you mean gaussian:0.1?");
+  expect_noise_refusal(test::probust(estimate + "zzzzzz:1"), 2, "or see probust noise list");
 }
 
 // A scale in stops is not compared with the range of the pixels.
@@ -194,15 +194,15 @@ TEST(NoiseShow, ColourImagesWithChannelsFirstAndLastLookAlike) {
 TEST(NoiseShow, Errors) {
   const Folder folder;
   const std::string sheet = " -o " + (folder / "s.png");
-  expect_refusal(noise("show --noise exposure:1" + sheet), 2, "DATA is missing");
-  expect_refusal(noise("show " + kPoints + " --noise exposure:1"), 2, "--output is missing");
-  expect_refusal(noise("show " + kPoints + sheet), 2, "--noise is missing");
-  expect_refusal(noise("show " + kPoints + " --noise exposure:1 -o " + (folder / "s.gif")), 2, ".png, .svg or .html");
-  expect_refusal(noise("show " + kPoints + " --noise exposure:1 -o " + (folder / "none/s.png")), 5, "cannot be written");
-  expect_refusal(noise("show " + kPoints + " --noise exposure:1 --limit 0" + sheet), 2, "");
-  expect_refusal(noise("show " + kPoints + " --noise exposur:1" + sheet), 2, "did you mean exposure:1");
+  expect_noise_refusal(noise("show --noise exposure:1" + sheet), 2, "DATA is missing");
+  expect_noise_refusal(noise("show " + kPoints + " --noise exposure:1"), 2, "--output is missing");
+  expect_noise_refusal(noise("show " + kPoints + sheet), 2, "--noise is missing");
+  expect_noise_refusal(noise("show " + kPoints + " --noise exposure:1 -o " + (folder / "s.gif")), 2, ".png, .svg or .html");
+  expect_noise_refusal(noise("show " + kPoints + " --noise exposure:1 -o " + (folder / "none/s.png")), 5, "cannot be written");
+  expect_noise_refusal(noise("show " + kPoints + " --noise exposure:1 --limit 0" + sheet), 2, "");
+  expect_noise_refusal(noise("show " + kPoints + " --noise exposur:1" + sheet), 2, "did you mean exposure:1");
   ASSERT_EQ(test::probust("data iris -o " + (folder / "iris.csv")).status, 0);
-  expect_refusal(noise("show " + (folder / "iris.csv") + " --noise gaussian:0.1" + sheet), 2, "needs images");
+  expect_noise_refusal(noise("show " + (folder / "iris.csv") + " --noise gaussian:0.1" + sheet), 2, "needs images");
   EXPECT_FALSE(std::filesystem::exists(folder / "s.png"));
 }
 
@@ -256,7 +256,7 @@ TEST(CliSurvey, RowsAreThoseOfEstimate) {
   ASSERT_EQ(again.status, 0) << again.err;
   EXPECT_TRUE(mentions(again.err, "6 points were already done")) << again.err;
   EXPECT_EQ(again.out, done.out);
-  expect_refusal(survey(what + " --seed 1 --quiet"), 7, run);
+  expect_noise_refusal(survey(what + " --seed 1 --quiet"), 7, run);
   EXPECT_EQ(survey(what + " --seed 1 --force-new --quiet").status, 0);
 }
 
@@ -279,21 +279,21 @@ TEST(CliSurvey, WarnsOfDataBeyondPixelsFromZeroToOne) {
 TEST(CliSurvey, Errors) {
   const Folder folder;
   const std::string page = " -o " + (folder / "s.html");
-  expect_refusal(survey(kDigits), 2, "--output is missing");
-  expect_refusal(survey(kDigits + " -o " + (folder / "s.pdf")), 2, "does not end in .html");
-  expect_refusal(survey(kDigits + " -o " + (folder / "none/s.html")), 5, "cannot be written");
-  expect_refusal(survey(kDigits + " --families exposre" + page), 2, "did you mean exposure?");
-  expect_refusal(survey(kDigits + " --families laplace" + page), 2,
-                 "which is not a perturbation of the survey; use some of gaussian");
-  expect_refusal(survey(kDigits + " --limit 0" + page), 2, "");
-  expect_refusal(survey(kDigits + " --force-new" + page), 2, "--force-new needs a run to replace");
-  expect_refusal(survey(kDigits + " --run rows.csv" + page), 2, "does not end in .sqlite");
+  expect_noise_refusal(survey(kDigits), 2, "--output is missing");
+  expect_noise_refusal(survey(kDigits + " -o " + (folder / "s.pdf")), 2, "does not end in .html");
+  expect_noise_refusal(survey(kDigits + " -o " + (folder / "none/s.html")), 5, "cannot be written");
+  expect_noise_refusal(survey(kDigits + " --families exposre" + page), 2, "did you mean exposure?");
+  expect_noise_refusal(survey(kDigits + " --families laplace" + page), 2,
+                       "which is not a perturbation of the survey; use some of gaussian");
+  expect_noise_refusal(survey(kDigits + " --limit 0" + page), 2, "");
+  expect_noise_refusal(survey(kDigits + " --force-new" + page), 2, "--force-new needs a run to replace");
+  expect_noise_refusal(survey(kDigits + " --run rows.csv" + page), 2, "does not end in .sqlite");
   ASSERT_EQ(test::probust("data iris -o " + (folder / "iris.csv")).status, 0);
   ASSERT_EQ(
       test::probust("train --data " + (folder / "iris.csv") + " --model linear --epochs 1 --quiet -o " + (folder / "i.onnx"))
           .status,
       0);
-  expect_refusal(survey((folder / "i.onnx") + " " + (folder / "iris.csv") + page), 2, "needs images");
+  expect_noise_refusal(survey((folder / "i.onnx") + " " + (folder / "iris.csv") + page), 2, "needs images");
   EXPECT_FALSE(std::filesystem::exists(folder / "s.html"));
 }
 

@@ -168,7 +168,6 @@ TEST(Stepwise, TheCopiesOfOnePointAreSeveralSteps) {
 
 TEST(Stepwise, EstimatorsTogetherSayWhatTheySayAlone) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
-  const auto executor = classifier_for("taylor");
   const EstimateRequest request = request_of(9, {"taylor", "mmse:3", "mc:50"}, {"gaussian:0.2", "uniform:0.3", "gaussian:0.1"});
   int steps = 0;
   expect_same(in_steps(*executor, request, 0, steps), at_once(*executor, request));

@@ -60,9 +60,12 @@ class Clipped final : public NoiseShape {
 
   std::optional<std::vector<ElementLaw>> laws(std::uint32_t point, std::int64_t elements) const override {
     auto laws = shape_->laws(point, elements);
-    for (std::size_t e = 0; laws && e < laws->size(); ++e) {
-      if ((*laws)[e].range) return std::nullopt;
-      (*laws)[e].range = range_;
+    if (!laws) return std::nullopt;
+    for (const ColumnRange& each : ranges_) {
+      for (const std::int64_t column : each.columns.of(elements)) {
+        if ((*laws)[column].range) return std::nullopt;
+        (*laws)[column].range = each.range;
+      }
     }
     return laws;
   }
