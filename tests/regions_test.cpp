@@ -101,7 +101,7 @@ std::vector<Cell> cells_of(Executor& executor, const Trees& trees, std::size_t w
   std::size_t count = 1;
   for (std::vector<float>& own : edges) {
     own.push_back(kInf);
-    std::ranges::sort(own);
+    std::sort(own.begin(), own.end());
     own.erase(std::unique(own.begin(), own.end()), own.end());
     count *= own.size() - 1;
   }
@@ -136,7 +136,8 @@ double sum_over_cells(Executor& executor, const Trees& trees, std::span<const fl
 }
 
 const Trees& trees_in(const Graph& graph) {
-  const auto found = std::ranges::find(graph.nodes, Op::tree_ensemble, &Node::op);
+  const auto found =
+      std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == Op::tree_ensemble; });
   return *std::get<TreesAttribute>(found->attributes).trees;
 }
 

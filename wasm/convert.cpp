@@ -70,7 +70,7 @@ std::vector<Category> read_categories(const val& groups, const std::string& name
     if (group.has("joint")) {
       for (const val& each : list_of(entry["joint"], "joint")) {
         const CallArguments joint(each);
-        category.joint.push_back({joint.integer("column", -1), joint.numbers("add")});
+        category.joint.push_back({joint.integer("column", -1, -1), joint.numbers("add")});
       }
     }
     categories.push_back(std::move(category));

@@ -6,7 +6,7 @@ import type { Request } from './protocol.js';
 
 /** Estimators that need a part other than the first. Numbers are omitted: "probit:24:pooled" is listed as "probit:pooled". */
 export const estimatorsIn = {
-  more: ['taylor_mvs', 'regression', 'regression:adf', 'adf'],
+  more: ['mmse', 'taylor_mvs', 'regression', 'regression:adf', 'adf'],
   curves: ['auto', 'mmse_mvs', 'probit:pooled', 'regression:pooled'],
   rest: [
     'mc:stratified',

@@ -77,7 +77,8 @@ EstimatorSpec choice(Executor& executor, const Points& points, const Noise& nois
   }
   const Tensor logits = evaluation.executor().logits(nearby.x).value();
   for (std::int64_t i = 0; i < nearby.size(); ++i) {
-    if (std::ranges::equal(logits.row(i), evaluation.logits().row(i))) which.push_back(i);
+    const auto there = logits.row(i), here = evaluation.logits().row(i);
+    if (std::equal(there.begin(), there.end(), here.begin())) which.push_back(i);
   }
   return which;
 }
@@ -138,7 +139,7 @@ std::vector<Estimate> of_smooth(Evaluation& evaluation, const Noise& noise, std:
   const std::vector<std::int64_t> steps = points_with_steps(evaluation, noise);
   std::vector<std::int64_t> smooth;
   for (std::int64_t i = 0; i < evaluation.points().size(); ++i) {
-    if (!std::ranges::binary_search(steps, i)) smooth.push_back(i);
+    if (!std::binary_search(steps.begin(), steps.end(), i)) smooth.push_back(i);
   }
   std::vector<Estimate> estimates(static_cast<std::size_t>(evaluation.points().size()));
   for (Estimate& own : estimates) own.forwards = 1;  // the look for steps

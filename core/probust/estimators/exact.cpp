@@ -138,7 +138,8 @@ class Integration {
       Shape shape = point.x.shape;
       shape[0] = std::min(kTogether, count - first);
       Tensor x(shape);
-      for (std::int64_t j = 0; j < shape[0]; ++j) std::ranges::copy(search.ties()[first + j].x, x.row(j).begin());
+      for (std::int64_t j = 0; j < shape[0]; ++j)
+        std::copy_n(search.ties()[first + j].x.data(), x.row(j).size(), x.row(j).data());
       const Tensor logits = executor_.logits(x).value();
       for (std::int64_t j = 0; j < shape[0]; ++j)
         search.settle(search.ties()[first + j], keeps_target({}, logits.row(j), point.target[0]));

@@ -218,13 +218,13 @@ Population first_level(Response& response, std::int64_t samples) {
 // Whether at least a tenth of the margins occur before.
 bool has_steps(std::vector<double> margins) {
   const auto all = margins.size();
-  std::ranges::sort(margins);
+  std::sort(margins.begin(), margins.end());
   margins.erase(std::unique(margins.begin(), margins.end()), margins.end());
   return 10 * (all - margins.size()) >= all;
 }
 
 std::int64_t count_failures(const std::vector<double>& margins) {
-  return std::ranges::count_if(margins, [](double margin) { return !(margin > 0); });
+  return std::count_if(margins.begin(), margins.end(), [](double margin) { return !(margin > 0); });
 }
 
 // The share of `samples` plain samples, those of the first level among them.
