@@ -143,7 +143,8 @@ export class Pool {
     const together = await this.ask<'together'>(() => ({ kind: 'together', args: asked }));
     own.estimators = together.estimators;
     own.dataRange = rangeOf(own.x);
-    if (own.noise.some((text) => dependsOnData.test(text))) own.data = own.x;
+    const noise: readonly string[] | undefined = own.noise; // the module reports missing noise
+    if (noise?.some((text) => dependsOnData.test(text))) own.data = own.x;
     const parts = divide(points, index, together.points, own.estimators.length);
     const rows = await this.#rowsOf(parts, model, (part) => partOf(own, part, elements), watch);
     return inOrder(parts, rows, points, own);
