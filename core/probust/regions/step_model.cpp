@@ -116,7 +116,7 @@ class ElementTrace {
     if (!sum && !product && node.op != Op::divide) return std::nullopt;
     AffineElements a = spread(node, 0), b = spread(node, 1);
     for (std::size_t e = 0; e < a.size(); ++e) {
-      if (!product && node.op != Op::divide) {
+      if (sum) {
         const double sign = node.op == Op::add ? 1 : -1;
         if (a[e].source >= 0 && b[e].source >= 0) return std::nullopt;
         a[e] = {std::max(a[e].source, b[e].source), a[e].scale + sign * b[e].scale, a[e].offset + sign * b[e].offset};
@@ -172,8 +172,6 @@ std::vector<float> logits_for(const Graph& graph, const std::vector<bool>& varie
       for (const ValueId operand : node.inputs)
         operands.push_back(graph[operand].op == Op::constant ? &constant_value(graph, operand) : &values[operand]);
       values[id] = evaluated(node, operands);
-    } else if (node.op == Op::constant) {
-      continue;
     }
   }
   return values[graph.outputs[0]].data;
